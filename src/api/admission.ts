@@ -6,8 +6,13 @@ import * as composites from '../graph/composites.js';
 import * as elementwise from '../graph/elementwise.js';
 import type { Expr } from '../graph/expr.js';
 import { needSizes } from '../graph/extent.js';
+import * as moments from '../graph/moments.js';
+import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES } from '../graph/ops.js';
 import { REDUCTION_NAMES } from '../graph/reducing.js';
+import * as segmentReductions from '../graph/segment-reductions.js';
+import * as special from '../graph/special.js';
+import * as updates from '../graph/updates.js';
 
 const ADMITTING: ReadonlySet<string> = new Set([
   ...OP_NAMES,
@@ -26,7 +31,13 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'logSoftmax',
     'standardize',
   ],
-  ...['nanSum', 'nanProd', 'nanMean'],
+  ...Object.keys(moments),
+  ...Object.keys(nanReductions),
+  ...Object.keys(special),
+  ...['average', 'cov', 'corrcoef'],
+  ...['matmul', 'dot', 'vecdot', 'tensordot', 'outer', 'einsum'],
+  ...['bincount', 'histogram', 'histogram2d', 'histogramdd', 'groupBy', ...Object.keys(segmentReductions)],
+  ...Object.keys(updates),
   ...[
     'flatten',
     'ravel',
@@ -48,11 +59,15 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'cumulativeLogsumexp',
   ],
   ...['median', 'quantile', 'percentile', 'nanMedian', 'nanQuantile', 'nanPercentile'],
-  ...['lexsort', 'isin', 'searchsorted', 'digitize'],
+  ...['lexsort', 'isin', 'searchsorted', 'digitize', 'interp'],
   ...['uniqueValues', 'uniqueCounts', 'uniqueInverse', 'uniqueAll', 'union', 'intersect', 'setdiff'],
   ...['concat', 'stack', 'append', 'unstack', 'split', 'resultType'],
   ...['take', 'takeAlongAxis', 'slice', 'compress', 'extract', 'nonzero', 'argwhere', 'diff', 'trapezoid'],
   ...['flip', 'roll', 'pad', 'repeat'],
+  ...['select', 'zerosLike', 'onesLike', 'fullLike'],
+  ...['norm', 't', 'chi2'].flatMap((name) =>
+    ['pdf', 'cdf', 'sf', 'ppf'].map((member) => `stats.${name}.${member}`),
+  ),
   // Running, and arguments, which the functions themselves are asked about.
   ...['compute', 'persist', 'compile', 'explain', 'plan', 'lazy'],
 ]);

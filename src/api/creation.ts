@@ -8,6 +8,7 @@
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import type { DType, Scalar } from '../graph/dtype.js';
+import type { Expr } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { astype, cast, checkDType, constant, map } from '../graph/infer.js';
 import { indexAlong } from '../graph/joins.js';
@@ -186,6 +187,12 @@ function filled<D extends DType>(
   return made(shape, heldScalar(op, value, held), held, op);
 }
 
+/** One value in the shape of an array, and where none is given in its dtype. */
+function madeLike<D extends DType>(op: string, like: Expr, value: Scalar, dtype: DType | undefined): Lazy<D> {
+  const { expr } = filled(op, like.shape, value, dtype ?? like.dtype);
+  return new Lazy(like.extent === undefined ? expr : { ...expr, extent: like.extent });
+}
+
 /**
  * Zeros in the shape and dtype of an array, or in another dtype.
  *
@@ -201,7 +208,7 @@ export function zerosLike(x: ArrayLike, dtype?: DTypeArgument, ...more: readonly
   return called(zerosLike, () => {
     refuseMore('zerosLike', 2, [x, dtype, ...more]);
     const like = exprOf('zerosLike', x);
-    return made(like.shape, 0, dtypeOf('zerosLike', dtype) ?? like.dtype, 'zerosLike');
+    return madeLike('zerosLike', like, 0, dtypeOf('zerosLike', dtype));
   });
 }
 
@@ -220,7 +227,7 @@ export function onesLike(x: ArrayLike, dtype?: DTypeArgument, ...more: readonly 
   return called(onesLike, () => {
     refuseMore('onesLike', 2, [x, dtype, ...more]);
     const like = exprOf('onesLike', x);
-    return made(like.shape, 1, dtypeOf('onesLike', dtype) ?? like.dtype, 'onesLike');
+    return madeLike('onesLike', like, 1, dtypeOf('onesLike', dtype));
   });
 }
 
@@ -246,7 +253,7 @@ export function fullLike(
   return called(fullLike, () => {
     refuseMore('fullLike', 3, [x, value, dtype, ...more]);
     const like = exprOf('fullLike', x);
-    return filled('fullLike', like.shape as number[], value, dtypeOf('fullLike', dtype) ?? like.dtype);
+    return madeLike('fullLike', like, value, dtypeOf('fullLike', dtype));
   });
 }
 

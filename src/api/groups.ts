@@ -1,7 +1,7 @@
 /** Groups: `x.groupBy(…)`, whose rows are reduced group by group. Made by `lazy.ts`. */
 
-import { binMode, checkCount, keysOf } from '../graph/bin-arguments.js';
-import { type Binning, countsIn } from '../graph/binning.js';
+import { binMode, binsBy, checkCount, keysOf } from '../graph/bin-arguments.js';
+import { countsIn } from '../graph/binning.js';
 import type { Expr } from '../graph/expr.js';
 import {
   type SegmentOptions,
@@ -114,12 +114,9 @@ export class Groups<Results extends GroupResults> {
   count(): Results['count'] {
     return called(this.count, () => {
       const op = 'groupBy';
-      const bins: Binning = {
-        asked: op,
-        count: checkCount(op, 'number of groups', this.#groups),
-        keys: keysOf(op, this.#keys),
-        by: binMode(op, this.#options?.mode, 'raiseFromEnd'),
-      };
+      const count = checkCount(op, 'number of groups', this.#groups);
+      const mode = binMode(op, this.#options?.mode, 'raiseFromEnd');
+      const bins = binsBy(op, count, keysOf(op, this.#keys), mode);
       return this.#wrap(countsIn(bins));
     }) as Results['count'];
   }

@@ -18,8 +18,9 @@ interface Handles<Result> {
  * Some elements of an array, to be updated: every method gives a new array, which may take the memory of the old
  * one where nothing else reads that. Values broadcast to the shape that `slice` gives by the same selectors and
  * are brought to the array's dtype. By a mask, of rows (`x.at(rows)`), of columns (`x.at(null, columns)`) or of more axes
- * beside numbers and ranges, they broadcast to its axes instead of its true places. Places that are selected twice are
- * updated by both values, and the result does not depend on an order; `set` keeps the last.
+ * beside numbers and ranges, they broadcast to its axes instead of its true places,
+ * unless the same mask selected them. Places that are selected twice are updated by both values, and the result does not
+ * depend on an order; `set` keeps the last.
  */
 export class Updates<Result, Values> {
   readonly #x: Expr;

@@ -5,11 +5,16 @@
 import { ArgumentError, expected } from '../host/errors.js';
 import { oneOf } from './arguments.js';
 import type { BinMode } from './bin-units.js';
-import type { Expr } from './expr.js';
+import type { Binning } from './binning.js';
+import type { Expr, GatherMode } from './expr.js';
+import { upToBound } from './extent.js';
 import { formatValue } from './format.js';
+import { sizeOfShape } from './graph.js';
 import { integers } from './index-lists.js';
-import { cast } from './infer.js';
+import { cast, iota, map, withinLength } from './infer.js';
 import { checkInteger } from './shape.js';
+import { asInt64 } from './taking.js';
+import { gather, reshape } from './view-nodes.js';
 
 /**
  * The treatment of numbers that are no bin: an error (`'raise'`), bin k modulo their number (`'wrap'`), the
@@ -39,4 +44,28 @@ export function binMode(op: string, mode: unknown, raise: 'raise' | 'raiseFromEn
   if (chosen === 'raise') return raise;
   if (chosen === 'drop') return raise === 'raise' ? 'within' : 'fromEnd';
   return chosen;
+}
+
+/** Rows in `count` bins by their keys, which may be of any shape; those behind a length that depends on data are in none. */
+export function binsBy(asked: string, count: number, keys: Expr, by: BinMode): Binning {
+  const line = (given: Expr): Expr => reshape(given, [sizeOfShape(given.shape)]);
+  if (keys.extent === undefined || count === 0) return { asked, count, keys: line(upToBound(keys)), by };
+  const within = withinLength(placesIn(asked, count, keys, by), -1);
+  return { asked, count, keys: line(within), by: 'within' };
+}
+
+/** How elements of the numbers of bins are taken by keys. */
+const TAKEN: Readonly<Partial<Record<BinMode, GatherMode>>> = {
+  wrap: 'wrap',
+  clip: 'clip',
+  raise: 'raiseFromStart',
+  raiseFromEnd: 'raise',
+};
+
+/** The int64 bin of each key, or a number that is none; keys that are an error are looked at as indices are. */
+function placesIn(asked: string, count: number, keys: Expr, by: BinMode): Expr {
+  const mode = TAKEN[by];
+  const whole = asInt64(keys, mode === 'wrap' ? mode : 'clip', count);
+  if (mode !== undefined) return gather(iota(count), whole, 0, mode, keys.shape, asked);
+  return by === 'within' ? whole : map('where', [map('less', [whole, 0]), map('add', [whole, count]), whole]);
 }

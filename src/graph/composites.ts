@@ -7,6 +7,7 @@ import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import { floatOf } from './dtype-rules.js';
+import { areAllEqual } from './equality.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import {
@@ -20,7 +21,6 @@ import {
   reduce,
 } from './infer.js';
 import { integerRange } from './scalar.js';
-import { sameShape } from './shape.js';
 
 /**
  * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
@@ -185,12 +185,14 @@ export function allclose(
  */
 export function arrayEqual(x: Expr, other: Operand, options?: { readonly equalNan?: boolean }): Expr {
   checkOptions('arrayEqual', options, ['equalNan']);
-  const axes = [...x.shape.keys()];
-  if (!sameShape(x.shape, isExpr(other) ? other.shape : [])) return constant(false, 'bool');
-  const same = map('equal', [x, other], 'arrayEqual');
-  if (!options?.equalNan) return reduce('all', same, axes);
-  const areNaN = map('logicalAnd', [map('notEqual', [x, x]), map('notEqual', [other, other])]);
-  return reduce('all', map('logicalOr', [same, areNaN]), axes);
+  const compare = (a: Expr, b: Operand): Expr => {
+    const same = map('equal', [a, b], 'arrayEqual');
+    if (!options?.equalNan) return same;
+    const areNaN = map('logicalAnd', [map('notEqual', [a, a]), map('notEqual', [b, b])]);
+    return map('logicalOr', [same, areNaN]);
+  };
+  if (isExpr(other)) return areAllEqual(x, other, compare);
+  return x.shape.length === 0 ? compare(x, other) : constant(false, 'bool');
 }
 
 /** Integers and booleans in float64, in which their differences do not wrap around. */

@@ -15,11 +15,12 @@ import { clip } from './composites.js';
 import { diagonal } from './diagonals.js';
 import { DTYPE_INFO, isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, unknownSize } from './extent.js';
 import { formatShape } from './format.js';
-import { cast, map, type Operand, reduce, toExpr } from './infer.js';
+import { cast, isExpr, map, type Operand, reduce, toExpr } from './infer.js';
 import { concat } from './joins.js';
 import { matmul } from './products.js';
-import { alongAxes, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
+import { alongAxes, countAlong, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
 import { normalizeAxes, sameShape } from './shape.js';
 import { mean } from './statistics.js';
 import { expandDims, matrixTranspose, squeeze } from './views.js';
@@ -131,7 +132,9 @@ function variablesOf(
     const isTurned = options?.rowvar === false && array.shape.length === 2;
     return cast(isTurned ? matrixTranspose(rows) : rows, dtype);
   });
-  return matrices.length === 1 ? matrices[0]! : concat(matrices, 0, op);
+  const rows = matrices.length === 1 ? matrices[0]! : concat(matrices, 0, op);
+  if (rows.extent?.axis === 0) throw unknownSize(op, rows);
+  return rows;
 }
 
 /** Weights of the observations, in the dtype of real parts of the variables. */
@@ -145,6 +148,7 @@ function weightsOf(name: keyof CovarianceOptions, given: Operand | undefined, ro
     const wanted = `${name} of shape ${formatShape([rows.shape[1]!])}`;
     throw new ShapeError(expected('cov', wanted, formatShape(weights.shape)));
   }
+  meetingExtent('cov', [rows, weights], rows.shape);
   return cast(weights, DTYPE_INFO[rows.dtype].component);
 }
 
@@ -165,7 +169,12 @@ function divisorOf(
   factors: Expr | undefined,
   weights: Expr | undefined,
 ): Operand {
-  if (factors === undefined) return Math.max(rows.shape[1]! - correction, 0);
+  if (factors === undefined) {
+    const count = countAlong(rows, [1]);
+    return isExpr(count)
+      ? atLeast0(map('subtract', [count, correction]))
+      : Math.max(Number(count) - correction, 0);
+  }
   const total = reduce('sum', factors, [0]);
   if (correction === 0) return total;
   if (weights === undefined) return atLeast0(map('subtract', [total, correction]));

@@ -4,10 +4,11 @@
  */
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
-import { binMode, checkCount, keysOf, type OutOfRange } from './bin-arguments.js';
+import { binMode, binsBy, checkCount, keysOf, type OutOfRange } from './bin-arguments.js';
 import { countsIn, sumsIn } from './binning.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, upToBound } from './extent.js';
 import { formatShape } from './format.js';
 import { cast, type Operand, toExpr } from './infer.js';
 import { sameShape } from './shape.js';
@@ -38,7 +39,7 @@ export function bincount(x: Expr, length: number, weights?: Operand | null, opti
   const keys = keysOf(op, x);
   if (keys.shape.length !== 1)
     throw new ShapeError(expected(op, 'an array of one axis', formatShape(keys.shape)));
-  const bins = { asked: op, count, keys, by: binMode(op, options?.mode, 'raise') };
+  const bins = binsBy(op, count, keys, binMode(op, options?.mode, 'raise'));
   if (weights === undefined || weights === null) return countsIn(bins);
   const given = toExpr(op, weights);
   if (isComplex(given.dtype)) throw new DTypeError(expected(op, 'real weights', given.dtype));
@@ -46,5 +47,6 @@ export function bincount(x: Expr, length: number, weights?: Operand | null, opti
     const wanted = `weights of shape ${formatShape(keys.shape)}`;
     throw new ShapeError(expected(op, wanted, formatShape(given.shape)));
   }
-  return sumsIn(bins, cast(given, 'float64'), 1, 'positive');
+  meetingExtent(op, [keys, given], keys.shape);
+  return sumsIn(bins, cast(upToBound(given), 'float64'), 1, 'positive');
 }

@@ -7,14 +7,15 @@
 
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
-import { checkCount } from './bin-arguments.js';
+import { binsBy, checkCount } from './bin-arguments.js';
 import { type Binning, countsIn, sumsIn } from './binning.js';
 import { type DType, isComplex, isFloat, isHalf, promote } from './dtype.js';
 import { spacedFrom } from './even-spacing.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, needSizes, upToBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { cast, constant, hostArray, iota, map, type Operand, reduce, toExpr } from './infer.js';
+import { cast, constant, hostArray, iota, map, type Operand, reduce, toExpr, withinLength } from './infer.js';
 import { reductionRow } from './reductions.js';
 import { searchsorted } from './searching.js';
 import { sameShape } from './shape.js';
@@ -49,12 +50,18 @@ export function histogramOf(
   bins: BinsGiven,
   { range, weights, density }: HistogramSettings<HistogramRange>,
 ): [counts: Expr, edges: Expr] {
-  const { elements, edges, areEqual, count } = edgesOf(op, flatten(x), bins, range);
-  const binning = { asked: op, count, keys: elements, by: { edges, areEqual } };
-  const counts = gathered(op, binning, weights, x.shape);
+  const given = x.extent === undefined ? flatten(x) : x;
+  const { elements, edges, areEqual, count } = edgesOf(op, given, bins, range);
+  const keys = flatten(
+    elements.extent === undefined ? elements : withinLength(asFloats(elements), Number.NaN),
+  );
+  const counts = gathered(op, { asked: op, count, keys, by: { edges, areEqual } }, weights, x);
   if (!density) return [counts, edges];
   return [densityOf(counts, [edges]), edges];
 }
+
+/** Elements as they are compared with edges: there is a NaN, which no bin holds. */
+const asFloats = (x: Expr): Expr => (isFloat(x.dtype) ? x : cast(x, 'float64'));
 
 /**
  * The float64 counts of samples in the boxes between edges along each dimension, or the sums of their weights,
@@ -66,6 +73,7 @@ export function histogramOfLines(
   bins: readonly BinsGiven[],
   { range, weights, density }: HistogramSettings<readonly (HistogramRange | undefined)[]>,
 ): [counts: Expr, edges: Expr[]] {
+  meetingExtent(op, lines, lines[0]!.shape);
   const along = lines.map((line, k) => edgesOf(op, line, bins[k]!, range?.[k]));
   const shape = along.map(({ count }) => count);
   const strides = denseStrides(shape);
@@ -79,31 +87,22 @@ export function histogramOfLines(
     flat = map('add', [flat, map('multiply', [map('subtract', [behind, 1]), strides[k]!])]);
   }
   const keys = map('where', [isInside, flat, -1]);
-  const counts = gathered(
-    op,
-    { asked: op, count: sizeOfShape(shape), keys, by: 'within' },
-    weights,
-    keys.shape,
-  );
+  const counts = gathered(op, binsBy(op, sizeOfShape(shape), keys, 'within'), weights, keys);
   const edges = along.map((each) => each.edges);
   const result = cast(reshape(counts, shape), isComplex(counts.dtype) ? counts.dtype : 'float64');
   return [density ? densityOf(result, edges) : result, edges];
 }
 
 /** Counts, or sums of weights of the elements' shape. */
-function gathered(
-  op: string,
-  binning: Binning,
-  weights: Operand | undefined,
-  shape: readonly number[],
-): Expr {
+function gathered(op: string, binning: Binning, weights: Operand | undefined, elements: Expr): Expr {
   if (weights === undefined) return countsIn(binning);
   const given = toExpr(op, weights);
-  if (!sameShape(given.shape, shape)) {
-    const wanted = `weights of shape ${formatShape(shape)}`;
+  if (!sameShape(given.shape, elements.shape)) {
+    const wanted = `weights of shape ${formatShape(elements.shape)}`;
     throw new ShapeError(expected(op, wanted, formatShape(given.shape)));
   }
-  const summed = cast(flatten(given), reductionRow('sum').dtype(given.dtype)!.result);
+  meetingExtent(op, [elements, given], given.shape);
+  const summed = cast(flatten(upToBound(given)), reductionRow('sum').dtype(given.dtype)!.result);
   return sumsIn(binning, summed, 1, 'positive');
 }
 
@@ -146,6 +145,7 @@ function givenEdges(
   const isList = Array.isArray(bins);
   if (isList) checkAscending(op, bins);
   const given = isList ? toLine(bins, dtype) : (bins as Expr);
+  needSizes(op, given);
   if (isComplex(given.dtype)) throw new DTypeError(expected(op, 'real edges', given.dtype));
   if (given.shape.length !== 1 || given.shape[0]! < 2) {
     const wanted = 'a number of bins, or two edges or more in a line';
@@ -186,10 +186,14 @@ function evenEdges(op: string, range: HistogramRange, count: number, dtype: 'flo
 }
 
 /** Edges of equally wide bins from the least element to the largest; of none, from 0 to 1. */
-function edgesBetweenEnds(line: Expr, count: number, dtype: DType): Expr {
-  if (line.shape[0] === 0) return evenEdges('histogram', [0, 1], count, dtype as 'float32' | 'float64');
-  const end = (side: 'min' | 'max'): Expr => cast(reduce(side, line, [0]), dtype);
-  const [least, most] = [end('min'), end('max')];
+function edgesBetweenEnds(x: Expr, count: number, dtype: DType): Expr {
+  if (sizeOfShape(x.shape) === 0)
+    return evenEdges('histogram', [0, 1], count, dtype as 'float32' | 'float64');
+  const end = (side: 'min' | 'max', ofNone: number): Expr => {
+    const found = cast(reduce(side, x, [...x.shape.keys()]), dtype);
+    return x.extent === undefined ? found : map('where', [map('equal', [x.extent.length, 0]), ofNone, found]);
+  };
+  const [least, most] = [end('min', 0), end('max', 1)];
   const isPoint = map('equal', [least, most]);
   const first = map('where', [isPoint, map('subtract', [least, 0.5]), least]);
   const last = map('where', [isPoint, map('add', [most, 0.5]), most]);

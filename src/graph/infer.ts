@@ -29,7 +29,7 @@ import {
   type Scalar,
 } from './dtype.js';
 import type { DeviceBuffer, Expr, ExprOf, HostSource, ProductLibrary, Shape, Source } from './expr.js';
-import { meetingExtent, needSizes, unknownSize, upToBound, withExtent } from './extent.js';
+import { meetingExtent, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import type { MapRow } from './op-row.js';
 import { type OpName, opRow } from './ops.js';
@@ -428,9 +428,15 @@ export function contract(
     });
   });
   const shape = output.map((label) => sizes.get(label)!);
-  for (const operand of operands) needSizes(op, operand);
-  const inputs = operands.map((operand) => cast(operand, dtype));
-  return {
+  const lengths = lengthsOfLabels(op, labels, operands);
+  const kept = output.filter((label) => lengths.has(label));
+  if (kept.length > 1) throw unknownSize(op, operands.findLast(({ extent }) => extent !== undefined)!);
+  const inputs = operands.map((operand, k) => {
+    const given = cast(operand, dtype);
+    const isSummed = given.extent !== undefined && !output.includes(labels[k]![given.extent.axis]!);
+    return isSummed ? withinLength(given, 0) : upToBound(given);
+  });
+  const made: Expr = {
     kind: 'contract',
     labels,
     output,
@@ -444,4 +450,27 @@ export function contract(
     depth: depthOf(inputs),
     weak: false,
   };
+  const [label] = kept;
+  return label === undefined ? made : withExtent(made, output.indexOf(label), lengths.get(label)!);
 }
+
+/** The lengths of labels whose size depends on data: all operands that have such a label have that length. */
+function lengthsOfLabels(
+  op: string,
+  labels: readonly (readonly number[])[],
+  operands: readonly Expr[],
+): ReadonlyMap<number, Expr> {
+  if (!hasExtent(operands)) return NO_LENGTHS;
+  const lengths = new Map<number, Expr>();
+  for (const [k, { extent }] of operands.entries())
+    if (extent !== undefined) lengths.set(labels[k]![extent.axis]!, extent.length);
+  for (const [k, { shape, extent }] of operands.entries()) {
+    for (const [axis, label] of labels[k]!.entries()) {
+      const length = lengths.get(label);
+      const isMet = length === undefined || (extent?.axis === axis && extent.length === length);
+      if (!isMet) throw unknownSize(op, { shape, extent: { axis, length } });
+    }
+  }
+  return lengths;
+}
+const NO_LENGTHS: ReadonlyMap<number, Expr> = new Map();

@@ -6,6 +6,7 @@ import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { isComplex } from './dtype.js';
 import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
+import { needSizes } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { map, type Operand, toExpr } from './infer.js';
 import { reducedPrecision } from './precision.js';
@@ -167,7 +168,8 @@ export function tensordot(
 export function outer(x: Expr, other: Operand): Expr {
   const b = toExpr('outer', other);
   const size = (each: Expr): number => each.shape.reduce((m, n) => m * n, 1);
-  return map('multiply', [reshape(x, [size(x), 1]), reshape(b, [1, size(b)])]);
+  for (const each of [x, b]) if (each.shape.length > 1) needSizes('outer', each);
+  return map('multiply', [reshape(x, [size(x), 1]), reshape(b, [1, size(b)])], 'outer');
 }
 
 /** Sums `first` axes of `a` against `second` axes of `b`; other axes follow each other in the result. */

@@ -6,6 +6,7 @@ import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
 import { DTYPE_INFO, type DType, isComplex, isHalf, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
+import { meetingExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { cast, checkDType, map, meetingDType, type Operand, reduce } from './infer.js';
 import { lineOf } from './lines.js';
@@ -23,9 +24,16 @@ export const keepAxes = (reduced: Expr, x: Expr, axes: readonly number[]): Expr 
 
 /**
  * Weights or places beside an array, with its axes: `given` has its shape, or the sizes of `axes` in their
- * order, and gets size 1 along the others. Throws a ShapeError that names `op` and `what` for another shape.
+ * order, and gets size 1 along the others. Throws a ShapeError that names `op` and `what` for another shape, or where
+ * sizes depend on data and nothing says that they agree.
  */
 export function alongAxes(op: string, what: string, given: Expr, x: Expr, axes: readonly number[]): Expr {
+  const placed = beside(op, what, given, x, axes);
+  meetingExtent(op, [x, placed], x.shape);
+  return placed;
+}
+
+function beside(op: string, what: string, given: Expr, x: Expr, axes: readonly number[]): Expr {
   if (sameShape(given.shape, x.shape)) return given;
   const sizes = axes.map((axis) => x.shape[axis]!);
   if (!sameShape(given.shape, sizes)) {

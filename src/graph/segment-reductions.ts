@@ -4,11 +4,12 @@
  */
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
-import { binMode, checkCount, keysOf, type OutOfRange } from './bin-arguments.js';
+import { binMode, binsBy, checkCount, keysOf, type OutOfRange } from './bin-arguments.js';
 import { productsIn } from './bin-products.js';
 import { type Binning, countsIn, extremesIn, sumsIn } from './binning.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, upToBound } from './extent.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, map, type Operand, toExpr } from './infer.js';
@@ -140,9 +141,12 @@ function segmentsOf(
     throw new ShapeError(expected(op, wanted, `ids of shape ${formatShape(keys.shape)}`));
   }
   const rest = x.shape.slice(1);
-  const result = Object.assign((line: Expr): Expr => reshape(line, [count, ...rest]), {
-    width: sizeOfShape(rest),
-  });
-  const by = binMode(op, options?.mode, 'raiseFromEnd');
-  return { bins: { asked: op, count, keys, by }, rows: flatten(x), result };
+  const extent = meetingExtent(op, [x, reshape(keys, [x.shape[0]!, ...rest.map(() => 1)])], x.shape);
+  const shaped = (line: Expr): Expr => {
+    const segmented = reshape(line, [count, ...rest]);
+    return (extent?.axis ?? 0) === 0 ? segmented : { ...segmented, extent };
+  };
+  const result = Object.assign(shaped, { width: sizeOfShape(rest) });
+  const bins = binsBy(op, count, keys, binMode(op, options?.mode, 'raiseFromEnd'));
+  return { bins, rows: flatten(upToBound(x)), result };
 }

@@ -6,16 +6,16 @@ import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import type { OutOfRange } from './bin-arguments.js';
 import type { Expr } from './expr.js';
-import { formatShape } from './format.js';
+import { meetingExtent, needSizes, unknownSize } from './extent.js';
 import { sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
 import { take } from './indexing.js';
 import { iota, isExpr, type Operand } from './infer.js';
-import { normalizeAxis } from './shape.js';
+import { normalizeAxis, sameShape } from './shape.js';
 import { takenAlong } from './taking.js';
 import { broadcast, reshape } from './view-nodes.js';
 import { flatten } from './views.js';
-import { modeOf, updatedIn, valuesFor } from './writing.js';
+import { modeOf, spread, updatedIn, valuesFor } from './writing.js';
 
 /** Options of `put` and `putAlongAxis`. */
 export interface PutOptions {
@@ -42,19 +42,30 @@ export function put(
 ): Expr {
   const op = 'put';
   checkOptions(op, options, ['mode']);
-  const keys = flatten(indicesOf(op, indices));
-  const given = flatten(valuesFor(op, 'set', x, values));
-  const [count, size] = [keys.shape[0]!, given.shape[0]!];
+  needSizes(op, x);
+  const keys = indicesOf(op, indices);
+  const given = valuesFor(op, 'set', x, values);
+  const count = sizeOfShape(keys.shape);
   if (count === 0) return x;
-  if (size === 0) throw new ShapeError(expected(op, 'values', 'none'));
-  const rows =
-    size === 1
-      ? broadcast(given, [count])
-      : size === count
-        ? given
-        : take(given, iota(count), 0, { mode: 'wrap' });
+  if (sizeOfShape(given.shape) === 0) throw new ShapeError(expected(op, 'values', 'none'));
   const line = reshape(x, [sizeOfShape(x.shape)]);
+  const rows = valuesInTurn(op, given, keys);
   return reshape(updatedIn(op, 'set', line, keys, modeOf(op, options?.mode), rows), x.shape);
+}
+
+/** As many values as keys, from the first on again where they are fewer. */
+function valuesInTurn(op: string, values: Expr, keys: Expr): Expr {
+  const [count, size] = [sizeOfShape(keys.shape), sizeOfShape(values.shape)];
+  if (size === 1) return broadcast(flatten(values), [count]);
+  if (values.extent !== undefined) {
+    if (!sameShape(values.shape, keys.shape)) throw unknownSize(op, values);
+    meetingExtent(op, [keys, values], keys.shape);
+    return values;
+  }
+  // Keys have to be in one order, whatever their number.
+  if (keys.extent !== undefined && sizeOfShape(keys.shape.slice(0, keys.extent.axis)) > 1)
+    throw unknownSize(op, keys);
+  return size === count ? values : take(flatten(values), iota(count), 0, { mode: 'wrap' });
 }
 
 /**
@@ -76,16 +87,12 @@ export function putAlongAxis(
   axis?: number,
 ): Expr {
   const op = 'putAlongAxis';
+  needSizes(op, x);
   const at = normalizeAxis(op, axis ?? -1, x.shape.length);
   const size = sizeOfShape(x.shape);
   const places = takenAlong(op, reshape(iota(size), x.shape), indicesOf(op, indices), at);
-  const given = valuesFor(op, 'set', x, values);
-  if (given.shape.length > places.shape.length) {
-    const wanted = `values that broadcast to ${formatShape(places.shape)}`;
-    throw new ShapeError(expected(op, wanted, formatShape(given.shape)));
-  }
-  const rows = flatten(broadcast(given, places.shape));
-  return reshape(updatedIn(op, 'set', reshape(x, [size]), flatten(places), 'within', rows), x.shape);
+  const given = spread(op, valuesFor(op, 'set', x, values), places);
+  return reshape(updatedIn(op, 'set', reshape(x, [size]), places, 'within', given), x.shape);
 }
 
 /** Indices as an array of integers. */

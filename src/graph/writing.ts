@@ -12,11 +12,13 @@
  *     x.at(i, mask).add(v)   →   x.at(i).set(where(mask, y + v, y)) with y = x.slice(i)
  */
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
-import { binMode, type OutOfRange } from './bin-arguments.js';
+import { binMode, binsBy, type OutOfRange } from './bin-arguments.js';
 import { productsIn } from './bin-products.js';
-import { type Binning, extremesIn, lastIn, sumsIn } from './binning.js';
+import type { BinMode } from './bin-units.js';
+import { extremesIn, lastIn, sumsIn } from './binning.js';
 import { type DType, isComplex, kindOf } from './dtype.js';
-import type { Expr } from './expr.js';
+import type { Expr, Extent } from './expr.js';
+import { meetingExtent, throughBound, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { int64Array, listed } from './index-lists.js';
@@ -50,22 +52,34 @@ export function updatedAt(
 ): Expr {
   const op = `at.${update}`;
   const given = valuesFor(op, update, x, values);
-  const masked = maskedOf(op, x, selectors);
+  // Values of as many elements as a mask selects are for its true places.
+  const isForPlaces = given.extent !== undefined && x.extent === undefined;
+  const masked = isForPlaces ? undefined : maskedOf(op, x, selectors);
   if (masked !== undefined) return updatedWhere(op, update, x, masked, given);
+  return throughBound(x, (bound) => updatedAtPlaces(op, update, bound, x.extent, selectors, given));
+}
+
+/** The same where an array of places says which elements; `extent` is that of the array, which is given up to its bound. */
+function updatedAtPlaces(
+  op: string,
+  update: Update,
+  x: Expr,
+  extent: Extent | undefined,
+  selectors: readonly (Selector | UpdateOptions)[],
+  values: Expr,
+): Expr {
+  const size = sizeOfShape(x.shape);
   const { mode, rows } = rowsOf(op, x, selectors);
-  if (rows !== undefined && x.shape.length > 0)
-    return updatedIn(
-      op,
-      update,
-      x,
-      flatten(rows),
-      mode,
-      spread(op, given, [...rows.shape, ...x.shape.slice(1)]),
-    );
-  const places = selected(op, reshape(iota(sizeOfShape(x.shape)), x.shape), selectors as readonly Selector[]);
-  const line = reshape(x, [sizeOfShape(x.shape)]);
-  const result = updatedIn(op, update, line, flatten(places), 'within', spread(op, given, places.shape));
-  return reshape(result, x.shape);
+  if (rows !== undefined && x.shape.length > 0 && extent?.axis !== 0) {
+    const shape = [...rows.shape, ...x.shape.slice(1)];
+    const own = extent === undefined ? undefined : { ...extent, axis: extent.axis + rows.shape.length - 1 };
+    if (own !== undefined && rows.extent !== undefined) throw unknownSize(op, { shape: x.shape, extent });
+    return updatedIn(op, update, x, rows, mode, spread(op, values, { shape, extent: rows.extent ?? own }));
+  }
+  const numbers = { ...reshape(iota(size), x.shape), extent };
+  const places = selected(op, numbers, selectors as readonly Selector[]);
+  const line = reshape(x, [size]);
+  return reshape(updatedIn(op, update, line, places, 'within', spread(op, values, places)), x.shape);
 }
 
 /** Rows of x that the only selector names, where it is an array, or lists, of integers. */
@@ -75,7 +89,7 @@ function rowsOf(
   selectors: readonly (Selector | UpdateOptions)[],
 ): {
   readonly rows: Expr | undefined;
-  readonly mode: Binning['by'];
+  readonly mode: BinMode;
 } {
   const [first, options, ...more] = selectors;
   const isAlone = more.length === 0 && (options === undefined || isOptions(options));
@@ -90,8 +104,8 @@ function listedRows(
   op: string,
   x: Expr,
   selector: Selector,
-  mode: Binning['by'],
-): { readonly rows: Expr; readonly mode: Binning['by'] } | undefined {
+  mode: BinMode,
+): { readonly rows: Expr; readonly mode: BinMode } | undefined {
   const [part, ...others] = parsedSelectors(op, [selector]).parsed;
   if (others.length > 0 || typeof part !== 'object' || part === null || !('lists' in part)) return undefined;
   const { flat, shape } = listed(op, part.lists);
@@ -106,25 +120,18 @@ const isWhole = (dtype: DType): boolean => kindOf(dtype) === 'int' || kindOf(dty
 const isOptions = (value: unknown): value is UpdateOptions =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isExpr(value);
 
-/** The rows of x along its first axis, updated at `keys` by as many rows of values. */
-export function updatedIn(
-  op: string,
-  update: Update,
-  x: Expr,
-  keys: Expr,
-  by: Binning['by'],
-  values: Expr,
-): Expr {
+/** The rows of x along its first axis, updated at `keys` by as many rows of values, up to the length of both. */
+export function updatedIn(op: string, update: Update, x: Expr, keys: Expr, by: BinMode, values: Expr): Expr {
   const rest = x.shape.slice(1);
   const width = sizeOfShape(rest);
   const count = x.shape[0]!;
   if (sizeOfShape(values.shape) === 0 || count * width === 0) return x;
-  const bins: Binning = { asked: op, count, keys, by };
-  const rows = flatten(values);
+  const bins = binsBy(op, count, keys, by);
+  const rows = flatten(upToBound(values));
   const inPlace = (line: Expr): Expr => reshape(line, x.shape);
   if (update === 'set') {
     const last = reshape(lastIn(bins), [count, ...rest.map(() => 1)]);
-    const table = reshape(values, [keys.shape[0]!, width]);
+    const table = reshape(rows, [bins.keys.shape[0]!, width]);
     const chosen = gather(table, flatten(map('maximum', [last, 0])), 0, 'clip', [count, width]);
     return map('where', [map('greaterEqual', [last, 0]), inPlace(chosen), x]);
   }
@@ -181,7 +188,7 @@ function updatedWhere(
     const wanted = `values of at most ${behind} axes, or of all ${taken.shape.length}`;
     throw new ShapeError(expected(op, wanted, formatShape(values.shape)));
   }
-  const given = spread(op, values, taken.shape);
+  const given = spread(op, values, taken);
   const names = {
     add: 'add',
     subtract: 'subtract',
@@ -189,8 +196,8 @@ function updatedWhere(
     min: 'minimum',
     max: 'maximum',
   } as const;
-  const updated = update === 'set' ? given : map(names[update], [taken, given]);
-  const all = moveaxis(map('where', [reshape(mask, around), updated, taken]), ofValues, own);
+  const updated = update === 'set' ? given : map(names[update], [taken, given], op);
+  const all = moveaxis(map('where', [reshape(mask, around), updated, taken], op), ofValues, own);
   return others.every((part) => part === null || part === '...') ? all : updatedAt('set', x, others, all);
 }
 
@@ -211,14 +218,17 @@ export function valuesFor(op: string, update: Update, x: Expr, values: Operand):
 }
 
 /** Values broadcast to the shape of what they are written to. */
-function spread(op: string, values: Expr, shape: readonly number[]): Expr {
+export function spread(op: string, values: Expr, to: Pick<Expr, 'shape' | 'extent'>): Expr {
+  const { shape } = to;
   if (!sameShape(broadcastShapes(op, [values.shape, shape]), shape)) {
     const wanted = `values that broadcast to ${formatShape(shape)}`;
     throw new ShapeError(expected(op, wanted, formatShape(values.shape)));
   }
-  return broadcast(values, shape);
+  const extent = meetingExtent(op, [values, to], shape);
+  const all = broadcast(values, shape);
+  return extent === undefined ? all : withExtent(all, extent.axis, extent.length);
 }
 
 /** A mode of the user's for keys of bins. */
-export const modeOf = (op: string, mode: OutOfRange | undefined): Binning['by'] =>
+export const modeOf = (op: string, mode: OutOfRange | undefined): BinMode =>
   binMode(op, mode, 'raiseFromEnd');

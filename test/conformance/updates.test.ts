@@ -1,6 +1,6 @@
 /** Arrays updated by index, on every backend, against loops over their elements. */
 import { describe, expect, it } from 'vitest';
-import { DTypeError, type Lazy, lazy, RangeArgumentError, ShapeError } from '../../src/index.js';
+import { DTypeError, type Lazy, lazy, RangeArgumentError, ShapeError, zeros } from '../../src/index.js';
 import { run } from '../support/api.js';
 import { backends } from '../support/backends.js';
 
@@ -203,6 +203,18 @@ describe('an update', () => {
     expect((await updated.compute({ device: 'cpu' })).toArray()).toEqual([3, 4, 2]);
   });
 
+  it('by one mask of two axes goes to the places where both are', async () => {
+    const three = lazy(Uint8Array.of(1, 0, 1)).astype('bool');
+    const updated = zeros([3, 3])
+      .at(three, three)
+      .set(lazy([1, 2, 3]).slice(three));
+    expect((await updated.compute({ device: 'cpu' })).toArray()).toEqual([
+      [1, 0, 0],
+      [0, 0, 0],
+      [0, 0, 3],
+    ]);
+  });
+
   it('refuses values and masks that do not fit', () => {
     const x = table();
     expect(() => x.at(ids).set(lazy(numbers(3)))).toThrow(ShapeError);
@@ -210,9 +222,9 @@ describe('an update', () => {
     const three = lazy(Uint8Array.of(1, 0, 1)).astype('bool');
     expect(() => x.at(null, three).set(1)).toThrow('a mask of the sizes of axes from 1 of (3, 4) on');
     expect(() => x.at(three, null, 0).set(1)).toThrow(ShapeError);
-    // NumPy meets the places of two masks, which are as many as the data say.
+    // The places of two masks meet, which are as many as the data say.
     const square = x.slice(null, [0, 3]);
-    expect(() => square.at(three, three).set(1)).toThrow('persist() first');
+    expect(() => square.at(three, three.logicalNot()).set(1)).toThrow('persist() first');
     expect(() => x.at(three).set(lazy(numbers(5)))).toThrow('(5,) and (3, 4)');
     const cells = x.reshape([3, 2, 2]).slice(0).greater(1);
     const lines = lazy(numbers(3)).expandDims(1);
