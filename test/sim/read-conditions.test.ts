@@ -54,6 +54,18 @@ describe('a driver without conditional nodes', () => {
     expect(one!).toBeGreaterThan(none!);
   });
 
+  it('ends a loop behind the step that has an index out of range', async () => {
+    const next = lazy(Int32Array.from({ length: 40 }, (_, i) => i + 1));
+    const end = whileLoop(
+      (p) => p.notEqual(50).all(),
+      (p) => next.take(p),
+      lazy(Int32Array.of(7)),
+    );
+    setFaults([]);
+    await expect(end.compute({ device })).rejects.toThrow('axis 0 of 40 elements: 40');
+    expect(describeSimulator().counts.cuLaunchKernel).toBeLessThan(200);
+  });
+
   it('says nothing of it when a loop is explained', () => {
     expect(`${upTo(60).explain({ device })}`).not.toContain('decided on the device');
   });

@@ -207,6 +207,30 @@ export const LOOP_PROGRAMS: readonly Program[] = [
     },
   },
   {
+    name: 'steps that read, update and count by what they compute',
+    build: () => {
+      const { integers } = arrays();
+      const next = lazy(Int32Array.from({ length: 60 }, (_, k) => (k * 7 + 11) % 60));
+      const weights = integers('float32', 60);
+      const [places, sums] = iterate(9, [next, weights], ([p, s]) => [
+        next.take(p.sub(60)),
+        s.add(weights.take(p)).remainder(64),
+      ]);
+      const visits = iterate(5, [next, zeros([60], 'int32')], ([p, n]) => [
+        next.take(p),
+        n.at(p).add(1).add(p.bincount(60).astype('int32')),
+      ]);
+      const nested = iterate(3, next, (p) => iterate(4, p, (q) => next.take(q)).takeAlongAxis(p));
+      const kept = iterate(8, next, (p) => next.take(p).put(p.slice([0, 3]), 5), { every: 4 });
+      const [end, steps] = whileLoop(
+        ([p]) => p.notEqual(40).any(),
+        ([p, n]) => [next.take(p), n.add(1)],
+        [lazy(Int32Array.of(11)), lazy(0)],
+      );
+      return [places, sums, ...visits, nested, kept, end, steps];
+    },
+  },
+  {
     name: 'long loops of several kernels, and of what is kept',
     build: () => {
       const { integers } = arrays();
