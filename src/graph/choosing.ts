@@ -41,7 +41,8 @@ export function argwhere(x: Expr): Expr {
  * The elements along an axis where a list of booleans is true, as NumPy's `compress`: the size of the axis depends on
  * data. A list that is shorter than the axis leaves out what is behind it. Without an axis, or with null, the array is
  * taken as one line. `x.compress(x.slice(null, 0).greater(0), 0)`. Throws a ShapeError for a condition of other than
- * one axis or longer than the axis.
+ * one axis or longer than the axis; of an axis whose size depends on data a RangeArgumentError, when it is computed, for
+ * one that is true behind its end.
  *
  * @example
  * const x = lazy([[1, 2], [3, 4], [5, 6]])
@@ -58,6 +59,9 @@ export function compress(x: Expr, condition: Expr | readonly boolean[], axis?: n
     const wanted = `a condition of one axis of at most ${source.shape[at]} elements`;
     throw new ShapeError(expected('compress', wanted, formatShape(mask.shape)));
   }
+  // Beside an axis whose size depends on data a list says how many there are.
+  if (source.extent !== undefined && own === undefined && !isExpr(condition))
+    return taken('compress', source, trueIn(condition), at);
   const places = placesWhere(mask);
   if (own === undefined) return chosen('compress', source, places, at);
   // Places of a mask of another size have to be there.
@@ -85,6 +89,8 @@ export function extract(x: Expr, condition: Expr): Expr {
   meetingExtent('extract', [x, condition], x.shape);
   return chosen('extract', flatten(upToBound(x)), placesWhere(condition), 0);
 }
+
+const trueIn = (condition: readonly boolean[]): number[] => condition.flatMap((each, k) => (each ? [k] : []));
 
 function conditionOf(condition: Expr | readonly boolean[]): Expr {
   if (isExpr(condition)) return condition;

@@ -9,7 +9,7 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
-import { upToBound, withExtent } from './extent.js';
+import { upToBound, withExtent, withinAxis } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map, withinLength } from './infer.js';
 import { padTo } from './joins.js';
@@ -28,6 +28,7 @@ export function placesWhere(mask: Expr): Expr {
     const chosen = cast(mask, 'bool');
     const whole = chosen.extent === undefined ? chosen : withinLength(chosen, false);
     places = placesIn(reshape(whole, [sizeOfShape(mask.shape)]));
+    if (mask.extent !== undefined && mask.shape.length === 1) withinAxis(places, mask.extent.length);
     known.set(mask, places);
   }
   return places;

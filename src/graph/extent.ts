@@ -35,6 +35,18 @@ export function throughBound(x: Expr, compute: (x: Expr) => Expr): Expr {
   return withExtent(compute(upToBound(x)), x.extent.axis, x.extent.length);
 }
 
+/** Of indices that are all of an axis by the way they are computed, as places of a sort are, the length of the axis. */
+const lengths = new WeakMap<Expr, Expr>();
+
+/** Indices, as those that are within a length. */
+export function withinAxis(indices: Expr, length: Expr): Expr {
+  lengths.set(indices, length);
+  return indices;
+}
+
+/** Whether indices are within a length, so that nothing need look at them. */
+export const areWithinAxis = (indices: Expr, length: Expr): boolean => lengths.get(indices) === length;
+
 /** The extent that arrays have together which broadcast to a shape. */
 export function meetingExtent(
   op: string,

@@ -20,7 +20,7 @@ export interface TakeOptions {
  * integers of any dtype or lists. Without an axis, or with null, the array is taken as one line.
  * `table.take(ids, 0)` gives rows. Throws a DTypeError for indices that are no integers, a ShapeError for
  * indices into an axis without elements; an index out of range is a RangeArgumentError: of a list at once, of
- * an array when it is computed, before anything else runs.
+ * an array, or of an axis whose size depends on data, when it is computed, before anything else runs.
  *
  * @example
  * const x = lazy([[1, 2, 3], [4, 5, 6]])

@@ -13,8 +13,9 @@ import type { Selector, SliceOptions } from './selectors.js';
  * against each other, and their axes stand in the place of the axes that they select from, or first where these are
  * not side by side: `x.slice(Int32Array.of(0, 4), [1, 3])`, `x.slice(rows, columns, { mode: 'clip' })`. Their indices
  * are checked as those of `take`. An array of booleans selects where it is true, in the place of the axes that it has
- * the sizes of; how many there are depends on data: `x.slice(x.greater(0))`. Throws a ShapeError for index arrays that do not broadcast and for masks of other sizes, a DTypeError for
- * arrays of floats.
+ * the sizes of; how many there are depends on data: `x.slice(x.greater(0))`. Of an axis of such a size numbers and ranges
+ * count from the end that it has when it is computed, when a number out of range is a RangeArgumentError. Throws a
+ * ShapeError for index arrays that do not broadcast and for masks of other sizes, a DTypeError for arrays of floats.
  *
  * @example
  * const x = arange(12).reshape([3, 4])

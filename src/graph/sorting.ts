@@ -6,7 +6,7 @@ import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
-import { throughBound } from './extent.js';
+import { throughBound, withinAxis } from './extent.js';
 import { formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, withinLength } from './infer.js';
@@ -66,7 +66,7 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
       : throughBound(source, ({ shape }) => broadcast(constant(0, 'int64'), shape));
   // Elements behind a length come last, and after all that is equal to it.
   const isWithin = source.extent?.axis === at;
-  return throughBound(source, (bound) => {
+  const sorted = throughBound(source, (bound) => {
     const x = isWithin ? withinLength(source, lastInOrder(source.dtype, descending)) : bound;
     const last = x.shape.length - 1;
     const rows = moveaxis(x, at, last);
@@ -75,6 +75,7 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
     const [result] = call(op, [descending ? 1 : 0], [keys]);
     return moveaxis(result!, last, at);
   });
+  return isWithin && op === 'argsort' ? withinAxis(sorted, source.extent.length) : sorted;
 }
 
 /** Whether elements are positions that `argsort` gave, and fit an int32. */

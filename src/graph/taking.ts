@@ -6,7 +6,15 @@ import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
 import { kindOf } from './dtype.js';
 import type { Expr, Extent, IndexMode, Shape } from './expr.js';
-import { extentOfGather, meetingExtent, throughBound, unknownSize, upToBound, withExtent } from './extent.js';
+import {
+  areWithinAxis,
+  extentOfGather,
+  meetingExtent,
+  throughBound,
+  unknownSize,
+  upToBound,
+  withExtent,
+} from './extent.js';
 import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
@@ -133,6 +141,7 @@ const constants = (flat: readonly bigint[], shape: Shape): Expr =>
  */
 function takenWithin(op: string, x: Expr, given: Expr, mode: IndexMode, shape: Shape): Expr {
   const { axis, length } = x.extent!;
+  if (areWithinAxis(given, length)) return gather(upToBound(x), given, axis, 'clip', shape, op);
   // Indices of other modes are all in range, of an axis with elements.
   const indices = mode === 'raise' ? given : throughBound(given, zeros);
   const place = placesWithin(given, mode, length);

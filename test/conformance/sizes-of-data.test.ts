@@ -9,9 +9,12 @@ import {
   type Lazy,
   lazy,
   lexsort,
+  nonzero,
+  split,
   uniqueAll,
   uniqueCounts,
   uniqueInverse,
+  unstack,
 } from '../../src/index.js';
 import { run } from '../support/api.js';
 import { backends } from '../support/backends.js';
@@ -90,7 +93,97 @@ const QUANTILES: Readonly<Record<string, Case>> = {
   },
 };
 
-const CASES: Readonly<Record<string, Case>> = { ...SETS, ...ORDERS, ...QUANTILES };
+const RANGES = ['1:', ':-1', '::2', '::-1', '-3:', '1:-1', '-2::-2', ':4', '3:0:-1', '-4:3', ':2:-1', '2:2'];
+
+const wholeTo = (axis: number): null[] => Array<null>(axis).fill(null);
+
+const READING: Readonly<Record<string, Case>> = {
+  ranges: ({ x }, _, axis) => RANGES.map((range) => x.slice(...wholeTo(axis), range)),
+  'ranges of ranges': ({ x }, draw, axis) =>
+    x
+      .slice(...wholeTo(axis), draw.of(RANGES.slice(0, -1)))
+      .slice(...wholeTo(axis), draw.of(RANGES))
+      .flip(axis),
+  'what stands beside each other': ({ x }, _, axis) => {
+    const [later, earlier] = ['1:', ':-1'].map((range) => x.slice(...wholeTo(axis), range)) as [Lazy, Lazy];
+    return [later.add(earlier), x.diff({ axis, n: 2 }), x.slice('...', '::-1').add(x)];
+  },
+  turned: ({ x }, draw, axis) => [x.flip(), x.flip(axis), x.flip(draw.below(x.ndim))],
+  rolled: ({ x }, draw, axis) => [x.roll(draw.below(20) - 10), x.roll(draw.below(20) - 10, axis)],
+  'in their order': ({ x, y }, draw, axis) => {
+    const other = draw.below(x.ndim);
+    return [
+      x.takeAlongAxis(y.argsort(axis), axis),
+      x.takeAlongAxis(x.argsort(other, { descending: true }), other),
+    ];
+  },
+  'by masks': ({ x, y }, draw, axis) => {
+    const least = draw.below(5);
+    const others = [...x.shape.keys()].filter((k) => k !== axis);
+    const mask = y.astype('float64').sum(others).greater(least);
+    const chosen = x.compress(mask, axis);
+    return [x.slice(y.greater(least)), x.extract(x.less(4)), chosen, chosen.flip(axis).cumulativeMax(axis)];
+  },
+  'places of others than 0': ({ x }) => [...nonzero(x), x.argwhere(), ...nonzero(x.slice('::2'))],
+  'by places': ({ x, y }, _, axis) => {
+    const others = [...x.shape.keys()].filter((k) => k !== axis);
+    const [places] = nonzero(y.astype('float64').sum(others).less(9));
+    return [x.take(places!, axis), x.slice(...wholeTo(axis), places!)];
+  },
+  'beside the axis': ({ x }, draw, axis) => {
+    const other = [...x.shape.keys()].find((k) => k !== axis && x.shape[k]! > 0);
+    if (other === undefined) return x;
+    const index = draw.below(x.shape[other]!);
+    return [
+      x.take([index, -1], other),
+      x.slice(...wholeTo(other), index),
+      ...unstack(x, other),
+      ...split(x, [1], other),
+      x.takeAlongAxis(lazy(Int32Array.of(index)).reshape(x.shape.map(() => 1)), other),
+    ];
+  },
+  'with others around them': ({ x }, draw, axis) => [
+    x.pad(
+      x.shape.map(() => [draw.below(3), draw.below(3)] as const),
+      {
+        value: x.dtype === 'bool' ? draw.below(2) === 0 : 3,
+      },
+    ),
+    x.repeat(draw.below(4), axis),
+    x.repeat(2),
+  ],
+};
+
+/** Of an axis with elements. */
+const OF_ELEMENTS: Readonly<Record<string, Case>> = {
+  'by indices': ({ x }, draw, axis) => {
+    const indices = lazy(Int32Array.from({ length: 6 }, () => draw.below(40) - 20));
+    return (['wrap', 'clip'] as const).flatMap((mode) => [
+      x.take(indices.reshape([2, 3]), axis, { mode }),
+      x.slice(...wholeTo(axis), indices, { mode }),
+      x.takeAlongAxis(indices.reshape(x.shape.map((_, k) => (k === axis ? 6 : 1))), axis, { mode }),
+    ]);
+  },
+  'by its ends': ({ x }, _, axis) => [
+    x.slice(...wholeTo(axis), 0),
+    x.slice(...wholeTo(axis), -1),
+    x.take([0, -1], axis),
+    x.slice('newaxis', ...wholeTo(axis), -1, '...'),
+    x.slice(...wholeTo(axis), lazy(Int8Array.of(-1, 0))),
+  ],
+  'by several indices': ({ x }, draw) => {
+    const of = (): Lazy => lazy(Int32Array.from({ length: 3 }, () => draw.below(2) - 1));
+    return x.slice(...x.shape.map(() => of()), { mode: 'wrap' });
+  },
+};
+
+const CASES: Readonly<Record<string, Case>> = {
+  ...SETS,
+  ...ORDERS,
+  ...QUANTILES,
+  ...READING,
+  ...OF_ELEMENTS,
+};
 
 const DTYPES = ['float32', 'int32', 'uint8', 'float64', 'int64', 'bool', 'float16'] as const;
 const SHAPES = [
@@ -148,6 +241,7 @@ describe.each(backends())('arrays of sizes that depend on data on %s', (device) 
       const [x, y, all] = await known(made.x, made.y, whole);
       const isNone = name in QUANTILES && x!.size === 0;
       if (isNone && whole.size === 0) continue;
+      if (name in OF_ELEMENTS && x!.size === 0) continue;
       const found = await run(device, [make(made, new Draw(seed), axis)].flat());
       // Of no elements NaN, where a call by itself refuses them.
       const wanted = isNone

@@ -132,6 +132,8 @@ describe('an axis whose size depends on data', () => {
       [3, 2],
       [0, 2],
     ]);
+    expect(await valuesOf(columns.compress([false, true], 0))).toEqual([[0, 2, 3]]);
+    expect((await columns.compress([false, false], 0).compute()).shape).toEqual([0, 3]);
     expect(await valuesOf(columns.slice(columns.greater(1)))).toEqual([3, 2, 2, 3]);
     expect(await valuesOf(columns.slice(1, columns.slice(0).less(3)))).toEqual([2, 3]);
     expect(await valuesOf(some.compress([true, false, true]))).toEqual([3, 7]);

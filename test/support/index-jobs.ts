@@ -93,6 +93,33 @@ const MASKS: Readonly<Record<string, JobOf>> = {
     const x = values([8 * n]);
     return x.extract(bits(x));
   },
+  'elements by two masks': ({ values }, n) => {
+    const x = values([8 * n]);
+    const chosen = x.slice(bits(x));
+    return chosen.slice(chosen.less(0.75));
+  },
+  'a range of elements by a mask': ({ values }, n) => {
+    const x = values([8 * n]);
+    return x.slice(bits(x)).slice('-9:2:-3');
+  },
+  'differences of elements by a mask': ({ values }, n) => {
+    const x = values([8 * n]);
+    return x.slice(bits(x)).diff();
+  },
+  'rows by a mask, turned and shifted': ({ values }, n) =>
+    values([n, 8])
+      .slice(bits(values([n])))
+      .flip(0)
+      .roll(100, 0),
+  'elements by a mask at indices': ({ values, integers }, n) => {
+    const x = values([8 * n]);
+    return x.slice(bits(x)).take(integers([n], 8 * n), 0, { mode: 'wrap' });
+  },
+  'elements by a mask in their order': ({ values }, n) => {
+    const x = values([2 * n]);
+    const chosen = x.slice(bits(x));
+    return chosen.takeAlongAxis(chosen.argsort());
+  },
   // Counts have to be known: they are in no file.
   'repeated by counts': ({ values }, n) =>
     values([n])

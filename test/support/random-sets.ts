@@ -71,6 +71,11 @@ const CHOICES: readonly Row[] = [
 
 const sizedAxis = ({ lazy }: Operand): number => lazy.expr.extent!.axis;
 
+const RANGES = ['1:', ':-1', '::2', '::-1', '-3:', '1:-1', '-2::-2', ':4', '3:0:-1', '-4:3'] as const;
+
+/** Selectors that take all of the axes before one. */
+const whole = (axis: number): null[] => Array<null>(axis).fill(null);
+
 /** What keeps the axis. */
 const THROUGH: readonly Row[] = [
   (x) => callOf(x, 'add', [x], sumOf(x, 2)),
@@ -90,6 +95,34 @@ const THROUGH: readonly Row[] = [
       : undefined,
   (x) => callOf(x, 'transpose', []),
   (x) => callOf(x, 'ravel', []),
+  (x, draw) => callOf(x, 'slice', [...whole(sizedAxis(x)), draw.of(RANGES)]),
+  (x, draw) => callOf(x, 'flip', [draw.of([null, sizedAxis(x)])]),
+  (x, draw) => callOf(x, 'roll', [draw.below(9) - 4, draw.of([null, sizedAxis(x)])]),
+  (x) => (x.lazy.dtype === 'bool' ? undefined : callOf(x, 'diff', [{ axis: sizedAxis(x) }], sumOf(x, 2))),
+  (x) => {
+    const [later, earlier] = ['1:', ':-1'].map((range) =>
+      callOf(x, 'slice', [...whole(sizedAxis(x)), range]),
+    ) as [Operand, Operand];
+    return callOf(later, 'add', [earlier], sumOf(x, 2));
+  },
+  (x) => {
+    const axis = sizedAxis(x);
+    return isOrdered(x) ? callOf(x, 'takeAlongAxis', [callOf(x, 'argsort', [axis]), axis]) : undefined;
+  },
+  (x, draw) => (isOrdered(x) ? callOf(x, 'slice', [callOf(x, 'greater', [draw.below(2)])]) : undefined),
+  (x, draw) => {
+    if (!isOrdered(x)) return undefined;
+    const others = x.lazy.shape.flatMap((_, axis) => (axis === sizedAxis(x) ? [] : [axis]));
+    const mask = callOf(callOf(x, 'max', [others]), 'greater', [draw.below(2)], integersTo(1));
+    return x.lazy.shape.includes(0) ? undefined : callOf(x, 'compress', [mask, sizedAxis(x)]);
+  },
+  (x, draw) => {
+    if (!isOrdered(x) || x.lazy.ndim > 1) return undefined;
+    const mask = callOf(x, 'greater', [draw.below(2)]);
+    return callOf(x, 'take', [resultOf('nonzero', [mask], integersTo(sizeOf(x.lazy.shape)), 0)]);
+  },
+  (x, draw) => callOf(x, 'pad', [x.lazy.shape.map(() => [draw.below(2), draw.below(2)])]),
+  (x) => (sizeOf(x.lazy.shape) > 400 ? undefined : callOf(x, 'repeat', [2, sizedAxis(x)])),
   (x) =>
     isOrdered(x)
       ? resultOf('uniqueInverse', [x], integersTo(sizeOf(x.lazy.shape)), 'inverseIndices')
