@@ -99,7 +99,7 @@ int64_t TapePartials::levelsByteLength(const TapeJob& job, int64_t slots) {
 int64_t TapePartials::openByteLength(const TapeJob& job) {
   int64_t bytes = 0;
   for (const ReduceInfo& info : job.tape.reductions) {
-    bytes += alignedBytes(info.leafByteLength * job.accumulators) +
+    bytes += alignedBytes(info.nodeByteLength * job.accumulators) +
              alignedBytes(job.levels * info.nodeByteLength * job.accumulators) + alignedBytes(kCountsBytes);
   }
   return bytes;
@@ -131,7 +131,9 @@ void TapePartials::copyOpenSlot(size_t phase, char* memory, bool out) {
       copyBytes(of, memory, bytes, out);
       memory += alignedBytes(bytes);
     };
-    copied(state.leaf, info.leafByteLength * job_->accumulators);
+    // Larger leaves are complete where ranges end: there they are empty.
+    if (info.leafByteLength <= info.nodeByteLength)
+      copied(state.leaf, info.leafByteLength * job_->accumulators);
     copied(state.levels, job_->levels * info.nodeByteLength * job_->accumulators);
     int64_t counts[] = {state.steps, state.leaves};
     copied(reinterpret_cast<char*>(counts), kCountsBytes);

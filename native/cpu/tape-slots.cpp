@@ -131,9 +131,6 @@ TapeWorker& SlotRun::at(int w, int64_t tile) {
 
 int64_t SlotRun::openBytes(const TapeJob& job, int64_t tiles) {
   const Tape& tape = job.tape;
-  for (const ReduceInfo& info : tape.reductions) {
-    if (info.leafByteLength > info.nodeByteLength) return 0;
-  }
   const int64_t bytes = TapePartials::openByteLength(job);
   const int64_t elements = std::min(tape.walkBlocks(), tape.slotBlocks) * tape.rows * tape.width();
   return tiles * bytes <= elements ? bytes : 0;

@@ -51,7 +51,8 @@ const JOBS: Readonly<Record<string, readonly [least: number, job: () => Lazy | r
       return sums.div(sums.slice(':', '-1:'));
     },
   ],
-  'softmax of what is above the least': [2, () => ofFirst(line().cumulativeMax()).softmax()],
+  'softmax of what is above the least': [16, () => ofFirst(line().cumulativeMax()).softmax()],
+  'deviations of what is above the least': [16, () => ofFirst(line().cumulativeSum()).std()],
   'sorted elements between the least and the greatest': [
     16,
     () => {

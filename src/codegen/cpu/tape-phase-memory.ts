@@ -8,7 +8,7 @@ import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { trafficOf } from '../../fusion/kernel/traffic.js';
 import { byteLengthOf, DTYPE_INFO } from '../../graph/dtype.js';
-import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
+import { CHUNK, HOST_ALIGNMENT, LEAF_STEPS, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { laneKindOf, narrowed, paddedWidth } from './tape-blocking.js';
 import { planBy, type TapePlan } from './tape-plan.js';
 import { layoutsAlike } from './tape-sum-order.js';
@@ -20,7 +20,10 @@ const SMALL_PART = 1 / 64;
 const SMALL_BYTES = 2 ** 20;
 /** Elements of the least part of a slot. */
 const PART_ELEMENTS = 2 ** 10;
-/** Reductions whose leaves hold more than their partial results: elements before they are combined, shifts. */
+/**
+ * Reductions whose leaves hold more than their partial results: elements before they are combined, shifts. Ranges end where
+ * their leaves are complete.
+ */
 const LARGER_LEAVES: readonly string[] = ['squaredDeviations', 'logsumexp', 'sumexp'];
 
 export interface PhaseMemory {
@@ -55,14 +58,24 @@ export function phaseMemory({ kernel, blocking, schedule, loops }: TapePlan): Ph
   const steps = inSlot * (isReduced ? chunks : 1);
   const open = bytesOf(1) + bytesOf(bitWidth(Math.max(steps, slots)) + 1) + leaders.length * HOST_ALIGNMENT;
   const slotElements = inSlot * blocking.width;
-  const hasOpenSlots =
-    leaders.every(({ name }) => !LARGER_LEAVES.includes(name)) && tiles * open <= slotElements;
+  const stepsOfBlock =
+    (blocking.rowAxis < kernel.parallel.length ? 1 : blocking.rows) * (isReduced ? chunks : 1);
+  // Blocks of several loops may have fewer steps where a loop ends.
+  const hasLarger = leaders.some(({ name }) => LARGER_LEAVES.includes(name));
+  const endsLeaves = (unit: number): boolean =>
+    !hasLarger || (loops.walks.length === 1 && (unit * stepsOfBlock) % LEAF_STEPS === 0);
+  const hasOpenSlots = tiles * open <= slotElements;
   const atOnce = Math.min(BYTES_AT_ONCE, SMALL_PART * trafficOf(kernel).bytesRead);
   const together = Math.floor(atOnce / (tiles * Math.max(1, bytesOf(1))));
   const rest = aligned(rowByteLength) + HOST_ALIGNMENT + bytesOf(bitWidth(slots)) + (hasOpenSlots ? open : 0);
   const bytesWith = (some: number): number => HOST_ALIGNMENT + tiles * (rest + some * bytesOf(1));
   let parts = 1;
-  while (hasOpenSlots && slotBlocks % (2 * parts) === 0 && slotElements >= 2 * parts * PART_ELEMENTS)
+  while (
+    hasOpenSlots &&
+    slotBlocks % (2 * parts) === 0 &&
+    slotElements >= 2 * parts * PART_ELEMENTS &&
+    endsLeaves(slotBlocks / (2 * parts))
+  )
     parts *= 2;
   return {
     // No more than all slots would take.
