@@ -291,17 +291,54 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
 }
 
 /**
- * Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut.
+ * Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut. Partial results
+ * of many slots may be more than there is room for: slots leave theirs, and rows are finished after all.
  */
 function outerProductWorks(kernel: Kernel, schedule: OuterProductSchedule): Works {
   const grid = outerProductGrid(kernel, schedule);
   if (schedule.slots === 1) return whole(kernel, gridWork(kernel, grid));
   const body = new Body(tileReduced(kernel, schedule.tile));
+  const phaseScratch = reduceScratch(body, schedule).map(({ byteLength }) => byteLength);
+  const { work, finish } = slotWork(body, schedule, product(gridSizes(kernel, grid)));
+  const { slots } = schedule;
+  const rows = product(kernel.parallel);
+  const all = rows * slots;
+  const partials = phaseScratch.map(
+    (bytes): Partials => ({ bytes: bytes / all, slots: 1, rows: all, unit: rows }),
+  );
   return {
     rows: undefined,
-    phases: [slotWork(body, schedule, product(gridSizes(kernel, grid)))],
-    phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+    phases: [{ work: { ...work, partials }, finish, rows: finishWork(body, slots, phaseScratch) }],
+    phaseScratch,
     pitches: pitchesOf(kernel),
+  };
+}
+
+/** The launch that combines slots, by its rows. */
+function finishWork(body: Body, slots: number, scratch: readonly number[]): Work {
+  const { kernel, levels } = body;
+  const rows = product(kernel.parallel);
+  const unit = combineBlock(kernel, slots);
+  const stores = kernel.stores.filter(({ value }) => !levels.element[value]);
+  const isReduce = (position: number): boolean => isReduction(body.instruction(position));
+  const finished = stores.map(({ value }) => value);
+  const accesses = { loads: loadsFor(body, finished, isReduce), stores: stores.map(({ access }) => access) };
+  const reduced = wholeAxes(kernel.reduced);
+  return {
+    units: Math.ceil(rows / unit),
+    inOrder: buffersInOrder(accesses.stores, kernel.parallel),
+    shift: withoutLast(
+      shiftOf(kernel, allOf(accesses), elementLoops(kernel.parallel), unit),
+      Math.ceil(rows / unit),
+    ),
+    regions: regionsIn(kernel, accesses, (first, last) =>
+      boxesOfRange(first * unit, Math.min(rows, last * unit), kernel.parallel).map((box) => [
+        ...box,
+        ...reduced,
+      ]),
+    ),
+    parts: (first, last) => [[first, last, 0, 1]],
+    partials: scratch.map((bytes): Partials => ({ bytes: bytes / rows / slots, slots, rows, unit })),
   };
 }
 

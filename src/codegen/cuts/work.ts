@@ -62,8 +62,19 @@ export interface Work {
   readonly inOrder?: ReadonlySet<number>;
   /** How regions move with their units, by position in `Kernel.buffers`; without it, in no simple way. */
   readonly shift?: Shift | undefined;
-  /** Partial results that units leave for later launches of the same part, by scratch buffer of the kernel. */
+  /**
+   * Partial results that units leave for later launches of the same part, by scratch buffer of the kernel; of a phase, for
+   * what finishes it, and of that those which it reads.
+   */
   readonly partials?: readonly Partials[];
+}
+
+/** A phase of a kernel, and what its end touches. */
+export interface Phase {
+  readonly work: Work;
+  readonly finish: readonly Region[];
+  /** The end in ranges of rows, where partial results may be elsewhere until then. */
+  readonly rows?: Work;
 }
 
 /** A scratch buffer of partial results: for each slot one of each row, of `bytes` bytes. */
@@ -83,7 +94,7 @@ export interface Partials {
 export interface Works {
   readonly rows: Work | undefined;
   /** One for each phase, in the order in which they run; empty if the reduced axes cannot be cut. */
-  readonly phases: readonly { readonly work: Work; readonly finish: readonly Region[] }[];
+  readonly phases: readonly Phase[];
   /** Bytes of the scratch buffers that the cut along the reduced axes needs. */
   readonly phaseScratch: readonly number[];
   /** For each buffer, the pitches in elements that regions can be given in (`pitch.ts`). */

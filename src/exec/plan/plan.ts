@@ -78,8 +78,8 @@ export interface SweepWindows {
 
 /**
  * How products are cut into blocks, each where nothing else fits with those before, which copy less: panels of two factors;
- * of a matrix and itself, too, as if those were two; narrow ones on the CPU, whose kernels add up parts of any in the order
- * of the whole.
+ * of a matrix and itself, too, as if those were two; narrow ones, whose parts the CPU's kernels add up in the order of the
+ * whole, and a library in an order of its own.
  */
 export const PRODUCT_PANELS = ['wide', 'apart', 'narrow'] as const;
 export type ProductPanels = (typeof PRODUCT_PANELS)[number];

@@ -3,6 +3,7 @@
  * among them. Each group is a stage that `plan-within.ts` sizes and places. Called by `sweeps.ts`, which
  * chooses that size.
  */
+import type { Works } from '../../codegen/cuts/work.js';
 import { InternalError } from '../../host/errors.js';
 import { onceInSlices } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
@@ -40,7 +41,7 @@ export interface SweptJob {
   readonly stepList: StepList;
   readonly model: DeviceModel;
   readonly memory: SweepMemory;
-  /** The scratch buffers of kernels: of which parts have windows, and the others. */
+  /** The scratch buffers of kernels: of which parts have windows, in tiles or where they wait, and the others. */
   readonly scratch: Readonly<Record<'whole' | 'partials', ReadonlySet<number>>>;
   /** The buffers that steps read or write. */
   readonly touched: ReadonlySet<number>;
@@ -269,7 +270,8 @@ export class Attempt {
   }
 
   #formsOf(step: Step): readonly (readonly Task[])[] {
-    return formsOf(step, this.#rules.worksOf, (bytes) => this.#addScratch(bytes));
+    const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
+    return formsOf(step, this.#rules.worksOf, (bytes) => this.#addScratch(bytes), isWindowed);
   }
 
   /** The forms of the steps that take elements in windows of indices for one; `undefined`: it does not. */
@@ -404,7 +406,9 @@ export class Attempt {
 
 /** Looks through a step list for what all choices share. */
 export function* sweptJob(stepList: StepList, model: DeviceModel): Slices<SweptJob> {
-  const { worksOf } = model.sweeps!;
+  const { worksOf, canSpill, spillsAll } = model.sweeps!;
+  const isCut = ({ rows, phases }: Works): boolean =>
+    rows?.partials !== undefined || (canSpill && spillsAll === true && phases.some((phase) => phase.rows));
   const [whole, partials, touched] = [new Set<number>(), new Set<number>(), new Set<number>()];
   const visit = function* (step: Step): Slices<void> {
     yield;
@@ -412,7 +416,7 @@ export function* sweptJob(stepList: StepList, model: DeviceModel): Slices<SweptJ
     for (const buffer of [...reads, ...writes]) touched.add(buffer);
     if (step.kind === 'loop') for (const part of step.body) yield* visit(part);
     if (step.kind !== 'kernel' || step.scratch.length === 0) return;
-    const kind = worksOf(step.kernel).rows?.partials === undefined ? whole : partials;
+    const kind = isCut(worksOf(step.kernel)) ? partials : whole;
     for (const buffer of step.scratch) kind.add(buffer);
   };
   for (const step of stepList.steps) yield* visit(step);

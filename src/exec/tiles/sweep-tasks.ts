@@ -16,15 +16,19 @@ import { buffersOf } from '../plan/step-buffers.js';
 import { loopCut } from './loop-cuts.js';
 import type { BytePitches, Cut, Task, Touch, WorksOf } from './sweep-cuts.js';
 
-/** The forms of a step, each a list of tasks that run one after the other. `buffer` adds a scratch buffer. */
+/**
+ * The forms of a step, each a list of tasks that run one after the other. `scratch` adds a scratch buffer; `isWindowed`: what
+ * of a kernel's own is elsewhere between its launches.
+ */
 export function formsOf(
   step: Step,
   worksOf: WorksOf,
   scratch: (bytes: number) => number,
+  isWindowed: (buffer: number) => boolean = () => false,
 ): readonly (readonly Task[])[] {
   switch (step.kind) {
     case 'kernel':
-      return kernelForms(step, worksOf(step.kernel), scratch);
+      return kernelForms(step, worksOf(step.kernel), scratch, isWindowed);
     case 'call':
       return callForms(step);
     case 'phase':
@@ -51,14 +55,19 @@ export function wholeTask(step: Step): Task {
   return { step, ...buffersOf(step), cut: undefined, repeats: false };
 }
 
-function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[][] {
+function kernelForms(
+  step: KernelStep,
+  works: Works,
+  scratch: (bytes: number) => number,
+  isWindowed: (buffer: number) => boolean,
+): Task[][] {
   const forms: Task[][] = [];
   const { rows, phases } = works;
   const inRows = (work: Work): Task[] => [
     { step, ...buffersOf(step), cut: cutOf(step, work, works), repeats: true },
   ];
   if (rows !== undefined && rows.units > 1) forms.push(inRows(rows));
-  if (phases.length > 0) forms.push(phaseTasks(step, works, scratch));
+  if (phases.length > 0) forms.push(phaseTasks(step, works, scratch, isWindowed));
   // One unit that reads a few elements, as the last of a scan, or columns of many rows, as a diagonal, has windows of those.
   if (forms.length === 0 && rows?.units === 1) forms.push(inRows(rows));
   if (forms.length === 0) forms.push([wholeTask(step)]);
@@ -73,12 +82,19 @@ export function takingTask(step: KernelStep, worksOf: WorksOf): Task | undefined
 }
 
 /** A phase in parts, then what finishes it, for each phase. */
-function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[] {
+function phaseTasks(
+  step: KernelStep,
+  works: Works,
+  scratch: (bytes: number) => number,
+  isWindowed: (buffer: number) => boolean = () => false,
+): Task[] {
   const { phases, phaseScratch } = works;
   const untouched = untouchedOf(step, works);
   // Launches have the scratch memory of the whole kernel; a tape has some only when it is run by phases.
   const partials = step.scratch.length > 0 ? step.scratch : phaseScratch.map(scratch);
-  return phases.flatMap(({ work, finish }, phase): Task[] => {
+  const waits = partials.some(isWindowed);
+  return phases.flatMap(({ work, finish, rows: ofFinish }, phase): Task[] => {
+    const rows = waits ? ofFinish : undefined;
     const all = work.regions(0, work.units);
     const buffers = (regions: readonly Region[]): number[] =>
       regions.map(({ buffer }) => step.buffers[buffer]!);
@@ -92,14 +108,14 @@ function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => 
         // A later phase reads what earlier ones left in scratch memory.
         reads: [...buffers(all.reads), ...untouched, ...(phase > 0 ? partials : [])],
         writes: [...buffers(all.writes), ...partials],
-        cut: cutOf(step, work, works),
+        cut: cutOf({ ...step, scratch: waits ? partials : [] }, work, works),
         repeats: false,
       },
       {
         step: { ...part, kind: 'finish' },
         reads: [...buffers(finishing), ...untouched, ...partials],
-        writes: [...buffers(finish.filter(isOutput)), ...partials],
-        cut: undefined,
+        writes: [...buffers(finish.filter(isOutput)), ...(rows === undefined ? partials : [])],
+        cut: rows && cutOf({ ...step, scratch: partials }, rows, works, true),
         repeats: false,
       },
     ];
@@ -115,12 +131,15 @@ function untouchedOf(step: KernelStep, { phases }: Works): number[] {
   return step.buffers.filter((_, position) => !touched.includes(position));
 }
 
-function cutOf(step: KernelStep, work: Work, works: Works): Cut {
+/** `takes`: partial results are read, not left. */
+function cutOf(step: KernelStep, work: Work, works: Works, takes = false): Cut {
   const bytesOf = (position: number): number => byteLengthOf(step.kernel.buffers[position]!.dtype);
-  const partials = (work.partials ?? []).map((one, k) => ({ ...one, buffer: step.scratch[k]! }));
+  const partials = (work.partials ?? []).flatMap((one, k) =>
+    step.scratch[k] === undefined ? [] : [{ ...one, buffer: step.scratch[k] }],
+  );
   const pitches = (buffer: number): number[] => {
     const own = partials.find((one) => one.buffer === buffer);
-    if (own !== undefined) return [own.rows * own.bytes];
+    if (own !== undefined) return own.slots > 1 ? [own.rows * own.bytes] : [];
     const places = step.buffers.flatMap((one, position) => (one === buffer ? [position] : []));
     if (places.length !== 1) return [];
     return (works.pitches.get(places[0]!) ?? []).map((pitch) => pitch * bytesOf(places[0]!));
@@ -131,8 +150,11 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
   return {
     units: work.units,
     touches: (first, last, chosen, window) =>
-      new KernelTouches(step, work.regions(first, last, pitchesFor(chosen), window), () =>
-        partialsOf(first, last, chosen),
+      new KernelTouches(
+        step,
+        work.regions(first, last, pitchesFor(chosen), window),
+        () => partialsOf(first, last, chosen),
+        takes,
       ),
     ranges: (first, last) => work.parts(first, last),
     pitches,
@@ -163,20 +185,28 @@ class KernelTouches {
   readonly #step: KernelStep;
   readonly #regions: ReturnType<Work['regions']>;
   readonly #partials: () => Touch[];
+  readonly #takes: boolean;
 
-  constructor(step: KernelStep, regions: ReturnType<Work['regions']>, partials: () => Touch[]) {
+  constructor(
+    step: KernelStep,
+    regions: ReturnType<Work['regions']>,
+    partials: () => Touch[],
+    takes: boolean,
+  ) {
     this.#step = step;
     this.#regions = regions;
     this.#partials = partials;
+    this.#takes = takes;
   }
 
   get reads(): Touch[] {
-    return this.#regions.reads.map((region) => touchOf(this.#step, region));
+    const reads = this.#regions.reads.map((region) => touchOf(this.#step, region));
+    return this.#takes ? [...reads, ...this.#partials()] : reads;
   }
 
   get writes(): Touch[] {
     const writes = this.#regions.writes.map((region) => touchOf(this.#step, region));
-    return [...writes, ...this.#partials()];
+    return this.#takes ? writes : [...writes, ...this.#partials()];
   }
 }
 

@@ -46,7 +46,7 @@ export class SweepPlanner {
       waysToWait(sweeps, apart).map((way) =>
         stepLists.map((each) => new Unrolled(each, { ...model, sweeps: way }, panels, whole)),
       );
-    this.#ways = new Map(panelsOf(sweeps, apart).map((panels) => [panels, waysIn(panels)]));
+    this.#ways = new Map(panelsOf(apart).map((panels) => [panels, waysIn(panels)]));
   }
 
   /** A plan that holds at most `budget` bytes, with products in such panels. */
@@ -96,10 +96,10 @@ function waysToWait(rules: SweepRules, { steps }: StepList): SweepRules[] {
 }
 
 /** The panels that change anything. */
-function panelsOf({ multiprocessors }: SweepRules, { steps }: StepList): ProductPanels[] {
+function panelsOf({ steps }: StepList): ProductPanels[] {
   const calls = steps.filter(({ kind }) => kind === 'call') as CallStep[];
   const hasTwice = calls.some((step) => callRow(step).blocks?.twice?.(step) !== undefined);
-  const hasNarrow = multiprocessors === undefined && calls.some((step) => callRow(step).blocks !== undefined);
+  const hasNarrow = calls.some((step) => callRow(step).blocks !== undefined);
   return PRODUCT_PANELS.filter((panels) => panels === 'wide' || (panels === 'apart' ? hasTwice : hasNarrow));
 }
 

@@ -9,7 +9,7 @@ import type { Shift } from '../../../codegen/cuts/shift.js';
 import { aroundBoth } from '../../../codegen/cuts/work.js';
 import { type Box, boxesOfRange, rangeIn } from '../../../fusion/kernel/boxes.js';
 import type { Affine } from '../../../fusion/kernel/kernel.js';
-import { byteLengthOf } from '../../../graph/dtype.js';
+import { byteLengthOf, isHalf } from '../../../graph/dtype.js';
 import type { BytePitches, Cut, Touch } from '../../tiles/sweep-cuts.js';
 import { matmulGranule } from './matmul-parts.js';
 import { isCutOuter, isOneBatch, matricesOf } from './matrices.js';
@@ -82,9 +82,18 @@ export function matmulCuts(step: MatmulStep): MatmulCuts {
   };
 }
 
-/** Parts along the contracted axis of which a product can be the sum, of so many indices each; 1: it cannot. */
-export const contractedUnits = (step: MatmulStep, granule = CONTRACTED_GRANULE): number =>
-  granule % granuleOf(step) === 0 ? Math.ceil(step.k / granule) : 1;
+/**
+ * Parts along the contracted axis of which a product can be the sum, of so many indices each; 1: it cannot. `isOfLibrary`: it
+ * is summed in an order that is not known, which parts of any length change.
+ */
+export const contractedUnits = (
+  step: MatmulStep,
+  granule = CONTRACTED_GRANULE,
+  isOfLibrary = false,
+): number => {
+  const isCut = isOfLibrary ? !isHalf(step.dtype) : granule % granuleOf(step) === 0;
+  return isCut ? Math.ceil(step.k / granule) : 1;
+};
 
 /** A block of a product: what of its axes. */
 interface Block {

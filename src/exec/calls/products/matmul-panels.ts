@@ -55,11 +55,14 @@ interface PanelCounts {
 interface Granules {
   readonly lines: number;
   readonly depth: number;
+  readonly isOfLibrary?: true;
 }
 
 const WIDE: Granules = { lines: ROW_GRANULE, depth: CONTRACTED_GRANULE };
 /** On the CPU, whose kernels add up parts of this length in the order of the whole, where wide ones do not fit. */
 const NARROW: Granules = { lines: PANEL_GRANULE, depth: MATMUL_GRANULE };
+/** The same on a GPU, whose library has an order of its own for each size. */
+const NARROW_OF_LIBRARY: Granules = { lines: PANEL_GRANULE, depth: 256, isOfLibrary: true };
 
 /** Ranges that rows or columns can be cut into. */
 const mostPanels = (size: number, { lines }: Granules): number => Math.ceil(size / lines);
@@ -210,13 +213,14 @@ function areLines(step: MatmulStep, name: 'a' | 'b'): boolean {
  */
 export function panelSizer(swept: SweptTask, step: MatmulStep, rules: SlotRules): Sizer {
   const ways = (granules: Granules): readonly Sizer[] => {
-    const most = contractedUnits(step, granules.depth);
+    const most = contractedUnits(step, granules.depth, granules.isOfLibrary);
     const cut = (most === 1 ? [] : FEWER_SLOTS).map((slots) =>
       panelChooser(swept, step, { ...rules, slots: fewer(rules.slots, slots) }, granules, most),
     );
     return [panelChooser(swept, step, rules, granules, 1), ...cut];
   };
-  const choosers = [...ways(WIDE), ...(rules.panels === 'narrow' ? ways(NARROW) : [])];
+  const narrow = rules.multiprocessors === undefined ? NARROW : NARROW_OF_LIBRARY;
+  const choosers = [...ways(WIDE), ...(rules.panels === 'narrow' ? ways(narrow) : [])];
   return function* (room) {
     let needed = Number.POSITIVE_INFINITY;
     for (const choose of choosers) {
