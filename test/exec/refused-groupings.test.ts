@@ -26,15 +26,15 @@ it('a refusal tries several budgets, groups steps once, and only for choices tha
   const budgets: number[] = [];
   let [before, after, again] = [0, 0, 0];
   vi.mocked<LeastBudget['leastBudget']>(leastBudget).mockImplementation(
-    function* (refused, first, guess, steps, whyNot) {
+    function* (refused, first, guess, steps, planned) {
       before = groupings();
       const found = yield* search(refused, first, guess, steps, function* (budget) {
-        const why = yield* whyNot(budget);
-        if (why !== undefined) budgets.push(budget);
-        return why;
+        const plan = yield* planned(budget);
+        if ('needed' in plan) budgets.push(budget);
+        return plan;
       });
       after = groupings();
-      for (const budget of budgets) yield* whyNot(budget);
+      for (const budget of budgets) yield* planned(budget);
       again = groupings();
       return found;
     },
@@ -59,10 +59,22 @@ it.each([8192, 100_000, 15 * 2 ** 20])(
     const found = completed(
       search(4096, whole, whole.needed, 3, function* (budget) {
         yield;
-        return budget < needed ? whole : undefined;
+        return budget < needed ? whole : { peakBytes: budget };
       }),
     );
     expect(found.bytes).toBeGreaterThanOrEqual(needed);
     expect(found.bytes).toBeLessThan(1.06 * needed);
   },
 );
+
+it('a refusal names what the plan holds where that is less than the budget that was tried', async () => {
+  const { leastBudget: search } = await vi.importActual<LeastBudget>('../../src/exec/plan/least-budget.js');
+  const needed = 9_830;
+  const found = completed(
+    search(4096, { needed: 40_000 }, 40_000, 3, function* (budget) {
+      yield;
+      return budget < needed ? { needed: 40_000 } : { peakBytes: needed };
+    }),
+  );
+  expect(found.bytes).toBe(9830);
+});

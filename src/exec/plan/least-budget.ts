@@ -25,36 +25,46 @@ export interface LeastBudget<Why> {
   readonly why: Why;
 }
 
+/** The most bytes that a plan holds of a device. */
+export interface Fit {
+  readonly peakBytes: number;
+}
+
 /**
- * Finds the least budget above one that was refused. `whyNot`: what stands in the way of a budget, if
- * anything does, with an estimate of what would do; a large enough one has to suffice. `guess`: bytes that
- * are likely enough. `steps`: of each plan, for the number of attempts.
+ * Finds the least budget above one that was refused. `planned`: what a plan within a budget holds, or what stands in its way,
+ * with an estimate of what would do; a large enough one has to suffice. `guess`: bytes that are likely enough. `steps`: of
+ * each plan, for the number of attempts. What the last plan holds is most often enough as well, and is said then.
  */
 export function* leastBudget<Why extends { readonly needed: number }>(
   refused: number,
   first: Why,
   guess: number,
   steps: number,
-  whyNot: (budget: number) => Slices<Why | undefined>,
+  planned: (budget: number) => Slices<Why | Fit>,
 ): Slices<LeastBudget<Why>> {
   const most = Math.min(MOST_ATTEMPTS, Math.max(FEWEST_ATTEMPTS, Math.floor(PLANNED_STEPS / steps)));
   let [less, why] = [Math.max(1, refused), first];
   let fits = formattedUp(Math.max(guess, less + 1));
-  for (let found = yield* whyNot(fits); found !== undefined; found = yield* whyNot(fits)) {
+  let found = yield* planned(fits);
+  while ('needed' in found) {
     if (fits === Number.POSITIVE_INFINITY)
       throw new InternalError('[plan] a job that no budget is enough for');
     [less, why] = [fits, found];
     fits = formattedUp(Math.max(2 * fits, Number.isFinite(found.needed) ? found.needed : 0));
+    found = yield* planned(fits);
   }
+  let held = found.peakBytes;
   for (let attempt = 0; attempt < most && fits / less > NEAR; attempt++) {
     // The estimates are near more often than not.
     const estimated = formattedUp(why.needed);
     const isNear = attempt % 2 === 0 && why.needed > less && estimated < fits;
     const tried = isNear ? estimated : formattedUp(Math.sqrt(less * fits));
     if (tried >= fits) break;
-    const found = yield* whyNot(tried);
-    if (found === undefined) fits = tried;
-    else [less, why] = [tried, found];
+    const other = yield* planned(tried);
+    if ('needed' in other) [less, why] = [tried, other];
+    else [fits, held] = [tried, other.peakBytes];
   }
+  const enough = formattedUp(held);
+  if (enough > less && enough < fits && !('needed' in (yield* planned(enough)))) fits = enough;
   return { bytes: fits, why };
 }

@@ -117,11 +117,17 @@ function* refusal(
 ): Slices<MemoryError> {
   const whole = (yield* planner.plan(Number.POSITIVE_INFINITY, hostBudget)) as DevicePlan;
   const mostHost = Math.max(hostBudget, whole.hostPeakBytes);
-  const least = yield* leastBudget(budget, refused, whole.peakBytes, whole.steps.length, function* (tried) {
-    const plan = yield* planner.plan(tried, mostHost);
-    if ('needed' in plan) return plan;
-    return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: plan.peakBytes };
-  });
+  const least = yield* leastBudget<NoFit>(
+    budget,
+    refused,
+    whole.peakBytes,
+    whole.steps.length,
+    function* (tried) {
+      const plan = yield* planner.plan(tried, mostHost);
+      if ('needed' in plan || plan.hostPeakBytes <= mostHost) return plan;
+      return { ...refused, needed: plan.peakBytes };
+    },
+  );
   return noFit(least, budget, sites, mostHost > hostBudget ? mostHost : undefined);
 }
 

@@ -34,10 +34,11 @@ export function* refusal(
   const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;
   const mostHost = Math.max(mayHold, onHost);
   const budget = Math.max(...devices.map((device) => device.budget));
-  const least = yield* leastBudget(budget, refused, refused.needed, steps, function* (bytes) {
+  const least = yield* leastBudget<NoFit>(budget, refused, refused.needed, steps, function* (bytes) {
     const plan = yield* within(bytes);
     if ('needed' in plan) return plan;
-    return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: bytes };
+    if (plan.hostPeakBytes > mostHost) return { ...refused, needed: bytes };
+    return { peakBytes: Math.max(...plan.peakBytes) };
   });
   return noFit(least, budget, sites, onHost > mayHold ? onHost : undefined);
 }
