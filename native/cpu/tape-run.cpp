@@ -24,7 +24,8 @@ namespace {
 
 void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
   const int64_t count = tiles.last - tiles.first;
-  const int64_t grain = std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
+  const bool isAlone = pool.size() == 1;
+  const int64_t grain = isAlone ? count : std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
   const int64_t tasks = (count + grain - 1) / grain;
   if (tasks <= 1) {
     const WorkerLease worker(job);
