@@ -380,6 +380,8 @@ export interface StepCheck extends Pick<CheckedIndices, 'op' | 'axis' | 'from' |
   readonly state: number;
   /** Whether that are the bits of a uint64. */
   readonly isUnsigned: boolean;
+  /** The state that has the size of the axis then, where it depends on data. */
+  readonly lengthState?: number | undefined;
 }
 
 /** Indices from `from` up to `size` of an axis, of which others are an error. */

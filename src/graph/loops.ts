@@ -131,18 +131,25 @@ function withChecks(body: Closure, next: readonly Expr[], { steps, condition }: 
   if (found.length === 0) return { stepChecks: [], hidden: [], next };
   const none = constant(0n, 'int64');
   const wrong = found.map(() => argumentLike(none));
+  const lengths = found.flatMap(({ length }) => (length === undefined ? [] : [argumentLike(none)]));
   const isEnding = ofCondition.length > 0 && steps < Number.MAX_SAFE_INTEGER;
   const counter = isEnding ? [argumentLike(none)] : [];
   const counted = counter.map((number) => map('add', [number, 1n]));
   const isAsked = counted.map((number) => map('less', [number, BigInt(steps)]));
-  const after = nextWrong(found, wrong, ofCondition.length, isAsked[0]);
-  for (const parameter of [...wrong, ...counter]) body.carry(parameter);
-  const goesOn = noneWrong(after);
+  const after = nextWrong(found, { wrong, lengths }, ofCondition.length, isAsked[0]);
+  const parameters = [...wrong, ...lengths, ...counter];
+  for (const parameter of parameters) body.carry(parameter);
+  const goesOn = noneWrong(after.wrong);
   const own = next.map((x, k) => (k === condition ? map('logicalAnd', [x, goesOn]) : x));
+  let size = next.length + wrong.length;
   return {
-    stepChecks: found.map(({ found: _, ...check }, k) => ({ ...check, state: next.length + k })),
-    hidden: [...wrong, ...counter].map(() => none),
-    next: [...own, ...after, ...counted],
+    stepChecks: found.map(({ found: _, length, ...check }, k) => ({
+      ...check,
+      state: next.length + k,
+      lengthState: length === undefined ? undefined : size++,
+    })),
+    hidden: parameters.map(() => none),
+    next: [...own, ...after.wrong, ...after.lengths, ...counted],
   };
 }
 
@@ -255,14 +262,6 @@ function refuseUnchecked(op: string): never {
   );
 }
 
-/** Indices of an axis whose size depends on data, and that size, are looked at before the loop runs. */
-function refuseChanging(op: string): never {
-  const hint =
-    "ranges need no check, nor do indices with { mode: 'wrap' } or { mode: 'clip' } of a size that no step changes";
-  const wanted = 'indices and a size that depends on data which no step of a loop changes';
-  throw new ArgumentError(expected(op, wanted, 'some that a step makes', hint));
-}
-
 class Closure {
   readonly #parameters: ExprOf<'source'>[] = [];
   readonly #fates = new Map<Expr, Fate>();
@@ -349,8 +348,7 @@ class Closure {
       const isChanged = [indices, length].some((each) => this.#fates.get(each) === 'changes');
       if (!isChanged) this.checked.push(checked);
       else if (checked.isReliedOn) refuseUnchecked(checked.op);
-      else if (checked.length !== undefined) refuseChanging(checked.op);
-      else if (mayBeOut(checked)) this.#found.push(foundIndices(checked));
+      else if (checked.length !== undefined || mayBeOut(checked)) this.#found.push(foundIndices(checked));
     }
     if (x.kind !== 'loop') return;
     this.#loops.add(x.loop);

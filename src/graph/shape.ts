@@ -136,6 +136,10 @@ export function checkIndex(
     throw new RangeArgumentError(outOfRange(op, index, axis, size, least, sized));
 }
 
+/** The words for indices of an axis that turns out to be empty. */
+export const noElements = (op: string, axis: number): string =>
+  expected(op, 'an axis with elements to take', `axis ${axis} of 0 elements`);
+
 /** The words for such an index. */
 export const outOfRange = (
   op: string,

@@ -8,8 +8,8 @@ import { diagonal } from './diagonals.js';
 import type { Expr, ExprOf, Site, StepCheck } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
 import type { RoutineName } from './routines.js';
-import { outOfRange } from './shape.js';
-import { wrongIndex } from './step-checks.js';
+import { noElements, outOfRange } from './shape.js';
+import { stateInEnd } from './step-checks.js';
 import { reshape } from './view-nodes.js';
 
 type Call = ExprOf<'call'>;
@@ -122,8 +122,11 @@ export function firstZero(rows: Expr): Expr {
 
 /** A call whose failure is an error, or indices that a loop's steps look at. */
 export interface CheckedStatus {
-  /** The error of a code that is not 0; `made` is a line with its place. */
-  readonly error: (code: bigint, made: string) => Error;
+  /**
+   * The error of a code that is not 0; `made` is a line with its place, `size` the code behind it. Undefined: the code is
+   * such a size.
+   */
+  readonly error: ((code: bigint, made: string, size: bigint | undefined) => Error) | undefined;
   /**
    * A scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status, int64; of one matrix
    * its status, int32 or int64, as the call gives it: a cast would be a kernel of its own. Of indices the first one out of
@@ -137,7 +140,7 @@ const STATUS_BITS = 32n;
 
 /** The failures of a node that are an error. */
 export function checkedStatuses(x: Expr): readonly CheckedStatus[] {
-  if (x.kind === 'loop') return x.loop.stepChecks.map((check) => wrongIndices(x, check));
+  if (x.kind === 'loop') return x.loop.stepChecks.flatMap((check) => wrongIndices(x, check));
   if (x.kind !== 'call' || x.asked === undefined) return NONE;
   const { asked, site } = x;
   const failing = FAILING[x.routine];
@@ -156,13 +159,20 @@ export function checkedStatuses(x: Expr): readonly CheckedStatus[] {
 
 const NONE: readonly CheckedStatus[] = [];
 
-function wrongIndices(x: ExprOf<'loop'>, check: StepCheck): CheckedStatus {
-  const { op, axis, size, from, isUnsigned, site } = check;
-  const error = (found: bigint, made: string): RangeArgumentError => {
+function wrongIndices(x: ExprOf<'loop'>, check: StepCheck): CheckedStatus[] {
+  const { op, axis, size, from, isUnsigned, state, lengthState, site } = check;
+  const message = (found: bigint, length: bigint | undefined): string => {
+    if (length === 0n) return noElements(op, axis);
     const index = isUnsigned ? BigInt.asUintN(64, found) : found;
-    return new RangeArgumentError(outOfRange(op, index, axis, size, from) + made);
+    return length === undefined
+      ? outOfRange(op, index, axis, size, from)
+      : outOfRange(op, index, axis, Number(length), -Number(length));
   };
-  return { error, code: wrongIndex(x, check), site };
+  const error = (found: bigint, made: string, length: bigint | undefined): RangeArgumentError =>
+    new RangeArgumentError(message(found, lengthState === undefined ? undefined : length) + made);
+  const wrong = { error, code: stateInEnd(x, state), site };
+  if (lengthState === undefined) return [wrong];
+  return [wrong, { error: undefined, code: stateInEnd(x, lengthState), site }];
 }
 
 function firstFailed(statuses: Expr, count: number): Expr {

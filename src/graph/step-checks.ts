@@ -15,37 +15,66 @@ import { cast, constant, map, reduce, withinLength } from './infer.js';
 import { knownRange } from './known-range.js';
 
 /** Indices that a step changes. */
-export interface FoundIndices extends Omit<StepCheck, 'state'> {
+export interface FoundIndices extends Omit<StepCheck, 'state' | 'lengthState'> {
   /** The first one of a step that is out of range, as int64; 0, which is in range, where there is none. */
   readonly found: Expr;
+  /** The size of the axis where it depends on data, int64; where that is 0, `found` is 1 for indices of whatever number. */
+  readonly length: Expr | undefined;
 }
 
 /** Of indices some of which may be out of range. */
-export function foundIndices({ indices, op, axis, from, size, site }: CheckedIndices): FoundIndices {
+export function foundIndices(checked: CheckedIndices): FoundIndices {
+  const { indices, op, axis, from, size, length, site } = checked;
+  const found = length === undefined ? foundIn(checked) : foundWithin(indices, length);
+  return { found, length, op, axis, from, size, site, isUnsigned: indices.dtype === 'uint64' };
+}
+
+const NONE = 0n;
+
+/** The least or the largest of some indices. */
+function endOf(reduction: 'min' | 'max', indices: Expr): Expr {
+  const axes = indices.shape.map((_, k) => k);
+  return axes.length === 0 ? indices : reduce(reduction, indices, axes);
+}
+
+const ifOut = (isOut: Expr, index: Expr, otherwise: Expr): Expr =>
+  map('where', [isOut, cast(index, 'int64'), otherwise]);
+
+function foundIn({ indices, from, size }: CheckedIndices): Expr {
   const { low, high } = knownRange(indices);
   const known = indices.extent === undefined ? indices : withinLength(indices, 0);
-  const axes = known.shape.map((_, k) => k);
-  const end = (reduction: 'min' | 'max'): Expr =>
-    axes.length === 0 ? known : reduce(reduction, known, axes);
-  let found: Expr = constant(0n, 'int64');
-  const unlessFound = (isOut: Expr, index: Expr): Expr => map('where', [isOut, cast(index, 'int64'), found]);
+  let found: Expr = constant(NONE, 'int64');
   if (high >= size) {
-    const largest = end('max');
-    found = unlessFound(map('greaterEqual', [largest, BigInt(size)]), largest);
+    const largest = endOf('max', known);
+    found = ifOut(map('greaterEqual', [largest, BigInt(size)]), largest, found);
   }
   if (low < from) {
-    const least = end('min');
-    found = unlessFound(map('less', [least, BigInt(from)]), least);
+    const least = endOf('min', known);
+    found = ifOut(map('less', [least, BigInt(from)]), least, found);
   }
-  return { found, op, axis, from, size, site, isUnsigned: indices.dtype === 'uint64' };
+  return found;
+}
+
+/** The same of an axis whose size depends on data. */
+function foundWithin(indices: Expr, length: Expr): Expr {
+  const [least, largest] = [endOf('min', indices), endOf('max', indices)];
+  const above = ifOut(map('greaterEqual', [largest, length]), largest, constant(NONE, 'int64'));
+  const found = ifOut(map('less', [least, map('negative', [length])]), least, above);
+  // Of indices whose number depends on data there may be none: then the least is above the largest.
+  const isEmpty = map('logicalAnd', [map('equal', [length, 0n]), map('lessEqual', [least, largest])]);
+  return map('where', [isEmpty, 1n, found]);
 }
 
 /** The indices that the steps of a loop in a step of another one change. */
 export const foundInLoop = (x: ExprOf<'loop'>): FoundIndices[] =>
-  x.loop.stepChecks.map((check) => ({ ...check, found: wrongIndex(x, check) }));
+  x.loop.stepChecks.map(({ state, lengthState, ...check }) => ({
+    ...check,
+    found: stateInEnd(x, state),
+    length: lengthState === undefined ? undefined : stateInEnd(x, lengthState),
+  }));
 
-/** The first index of all steps of a loop that is out of range; 0 where there is none. */
-export function wrongIndex(x: ExprOf<'loop'>, { state }: StepCheck): Expr {
+/** A state that the user does not see, behind the last step. */
+export function stateInEnd(x: ExprOf<'loop'>, state: number): Expr {
   const { steps, every } = x.loop;
   const result: Expr = { ...x, result: state, dtype: 'int64', shape: [], weak: false };
   if (every === undefined) return result;
@@ -53,19 +82,29 @@ export function wrongIndex(x: ExprOf<'loop'>, { state }: StepCheck): Expr {
   return slice({ ...result, shape: [kept] }, kept - 1);
 }
 
-/** States of the first indices out of range after a step. `areLooked`: at those which the condition reads behind the step. */
+/** The states of checks: of each the first index out of range, then sizes of axes that depend on data. */
+export interface CheckStates {
+  readonly wrong: readonly Expr[];
+  readonly lengths: readonly Expr[];
+}
+
+/** These states after a step. `areLooked`: at those which the condition reads behind the step. */
 export function nextWrong(
   found: readonly FoundIndices[],
-  states: readonly Expr[],
+  { wrong, lengths }: CheckStates,
   ofCondition: number,
   areLooked: Expr | undefined,
-): Expr[] {
-  const before = noneWrong(states);
-  return found.map(({ found: own }, k) => {
-    const isGated = areLooked !== undefined && k >= found.length - ofCondition;
-    const isFirst = isGated ? map('logicalAnd', [before, areLooked]) : before;
-    return map('where', [isFirst, own, states[k]!]);
-  });
+): CheckStates {
+  const before = noneWrong(wrong);
+  const sizes = found.flatMap(({ length }) => length ?? []);
+  return {
+    wrong: found.map(({ found: own }, k) => {
+      const isGated = areLooked !== undefined && k >= found.length - ofCondition;
+      const isFirst = isGated ? map('logicalAnd', [before, areLooked]) : before;
+      return map('where', [isFirst, own, wrong[k]!]);
+    }),
+    lengths: lengths.map((state, k) => map('where', [before, sizes[k]!, state])),
+  };
 }
 
 /** Whether no index was out of range. */

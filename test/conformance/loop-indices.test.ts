@@ -93,7 +93,7 @@ describe.each(backends())('on %s, loops', (device) => {
   });
 });
 
-const RUNS = 20;
+const RUNS = 24;
 const SIZE = 5;
 
 interface RandomProgram {
@@ -134,6 +134,19 @@ const PARTS: readonly ((draw: Draw) => readonly [code: string, part: (x: Lazy) =
     return [`.bincount(${n})`, (x) => x.bincount(n).slice([0, SIZE]).astype('int32')];
   },
   () => ['.put(x, 3)', (x) => x.put(x, 3)],
+  // Of axes whose size depends on data, and may be 0.
+  (draw) => {
+    const c = draw.below(5);
+    return [`[x > ${c}].take(x)`, (x) => x.slice(x.greater(c)).take(x)];
+  },
+  (draw) => {
+    const [c, i] = [draw.below(5), draw.below(5) - 2];
+    return [` + x[x > ${c}][${i}]`, (x) => x.add(x.slice(x.greater(c)).slice(i)).remainder(6)];
+  },
+  (draw) => {
+    const c = draw.below(4);
+    return [`.at(x[x < ${c}]).add(1)`, (x) => x.at(x.slice(x.less(c))).add(1)];
+  },
   () => ['.argsort()', (x) => x.takeAlongAxis(x.argsort())],
 ];
 

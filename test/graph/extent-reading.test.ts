@@ -253,8 +253,24 @@ describe('an axis whose size depends on data', () => {
       return state.add(ends);
     });
     expect(await valuesOf(halves)).toEqual([9, 10, 11, 12]);
-    expect(() => iterate(2, arange(4), (state) => state.slice(state.greater(1)).slice(0).add(state))).toThrow(
-      /\[slice\] .*which no step of a loop changes/,
+  });
+
+  it('is read in loops by indices and of sizes that their steps change, which are looked at', async () => {
+    const first = (steps: number): Lazy =>
+      iterate(steps, arange(4), (state) => state.sub(state.slice(state.greater(0)).slice(0)).sub(0));
+    // 0 1 2 3, less the first that is above 0, until there is none.
+    expect(await valuesOf(first(3))).toEqual([-3, -2, -1, 0]);
+    await expect(first(4).compute()).rejects.toThrow(
+      /\[slice\] expected an axis with elements to take: axis 0 of 0 elements\n +made at .*extent-reading/,
+    );
+    const chosen = (from: number): Lazy =>
+      iterate(3, [lazy(Int32Array.of(0)), zeros([1])], ([i, sum]) => [
+        i!.add(from),
+        sum!.add(some.take(i!)),
+      ])[1]!;
+    expect(await valuesOf(chosen(2))).toHaveLength(1);
+    await expect(chosen(3).compute()).rejects.toThrow(
+      /\[take\] .* from -5 to 4 for axis 0 of 5 elements.*: 6/,
     );
   });
 });

@@ -10,7 +10,7 @@ import { checkedIndices } from '../../graph/checked-indices.js';
 import type { CheckedIndices, Expr } from '../../graph/expr.js';
 import { reduce } from '../../graph/infer.js';
 import { mayBeOut } from '../../graph/known-range.js';
-import { checkIndex } from '../../graph/shape.js';
+import { checkIndex, noElements } from '../../graph/shape.js';
 import { expected, isOwnError, RangeArgumentError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 
@@ -78,9 +78,6 @@ function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
 const beginsElsewhere = (op: string, from: number, least: bigint): RangeArgumentError =>
   new RangeArgumentError(expected(op, `a first one of ${from}`, `${least}`));
 
-const withoutElements = (op: string, axis: number): RangeArgumentError =>
-  new RangeArgumentError(expected(op, 'an axis with elements to take', `axis ${axis} of 0 elements`));
-
 /** Throws for an index that is out of range. `ends`: the values of the checks' ends, in their order. */
 export function throwOutOfRange(checks: readonly IndexCheck[], ends: readonly Ends[]): void {
   for (const [k, { op, axis, size: bound, from, begins, site }] of checks.entries()) {
@@ -88,9 +85,10 @@ export function throwOutOfRange(checks: readonly IndexCheck[], ends: readonly En
     // Of indices whose number depends on data there may be none.
     if (least > largest) continue;
     try {
-      if (length === 0n) throw withoutElements(op, axis);
+      if (length === 0n) throw new RangeArgumentError(noElements(op, axis));
       const [size, first] = length === undefined ? [bound, from] : [Number(length), -Number(length)];
-      for (const end of [least, largest]) checkIndex(op, end, axis, size, first);
+      // As the steps of loops say it (`graph/step-checks.ts`).
+      checkIndex(op, least < BigInt(first) ? least : largest, axis, size, first);
       if (begins && least !== BigInt(from)) throw beginsElsewhere(op, from, least);
     } catch (error) {
       const place = formatSite(site);

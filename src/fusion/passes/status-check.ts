@@ -10,8 +10,8 @@ import { formatSite } from '../../host/site.js';
 /** Throws for the first failure. `codes`: those of the checks, in their order. */
 export function throwFailed(checks: readonly CheckedStatus[], codes: readonly bigint[]): void {
   for (const [k, { error, site }] of checks.entries()) {
-    if (codes[k] === 0n) continue;
+    if (error === undefined || codes[k] === 0n) continue;
     const place = formatSite(site);
-    throw error(codes[k]!, place === undefined ? '' : `\n    made at ${place}`);
+    throw error(codes[k]!, place === undefined ? '' : `\n    made at ${place}`, codes[k + 1]);
   }
 }
