@@ -59,7 +59,7 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'cumulativeLogsumexp',
   ],
   ...['median', 'quantile', 'percentile', 'nanMedian', 'nanQuantile', 'nanPercentile'],
-  ...['lexsort', 'isin', 'searchsorted', 'digitize', 'interp'],
+  ...['partition', 'argpartition', 'topK', 'lexsort', 'isin', 'searchsorted', 'digitize', 'interp'],
   ...['uniqueValues', 'uniqueCounts', 'uniqueInverse', 'uniqueAll', 'union', 'intersect', 'setdiff'],
   ...['concat', 'stack', 'append', 'unstack', 'split', 'resultType'],
   ...['take', 'takeAlongAxis', 'slice', 'compress', 'extract', 'nonzero', 'argwhere', 'diff', 'trapezoid'],

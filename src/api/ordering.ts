@@ -1,10 +1,15 @@
 /** Functions of order that take or give several arrays: topK, lexsort. */
 import { checkOptions, refuseMore } from '../graph/arguments.js';
-import { meetingExtent } from '../graph/extent.js';
+import { needingPlace, placesIn } from '../graph/checked-places.js';
+import type { Expr } from '../graph/expr.js';
+import { meetingExtent, upToBound, withExtent } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
+import { iota, withinLength } from '../graph/infer.js';
 import { firstOf, inOrder } from '../graph/selection.js';
 import { checkInteger, normalizeAxis, sameShape } from '../graph/shape.js';
+import { lastInOrder } from '../graph/sort-order.js';
 import { argsort } from '../graph/sorting.js';
+import { gather, reshape } from '../graph/view-nodes.js';
 import { moveaxis } from '../graph/views.js';
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -26,7 +31,7 @@ export interface TopKOptions {
  * values, indices } = topK(x, 5)`. `{ largest: false }` gives the least, the least first. Of equal elements
  * the one with the lowest index comes first, and NaN is last in either case: so results are those of a stable
  * `argsort`, of which long rows need no sort. Throws a RangeArgumentError for a `k` that is negative or
- * beyond the axis.
+ * beyond the axis, where its size depends on data when it is computed.
  *
  * @example
  * const { values, indices } = topK([30, 10, 20], 2)
@@ -60,13 +65,27 @@ export function topK(
     const count = checkInteger('topK', 'k', k);
     if (count < 0 || count > size)
       throw new RangeArgumentError(expected('topK', `k from 0 to ${size}, the axis' size`, String(count)));
-    const last = source.shape.length - 1;
-    const [values, indices] = firstOf(moveaxis(source, at, last), count, largest);
-    return {
-      values: new Lazy(moveaxis(values, last, at)),
-      indices: new Lazy(moveaxis(indices, last, at)),
-    };
+    const [values, indices] = firstAlong(source, at, count, largest);
+    return { values: new Lazy(values), indices: new Lazy(indices) };
   });
+}
+
+/** The first elements along an axis in the order of `argsort`, and their indices. */
+function firstAlong(x: Expr, axis: number, count: number, descending: boolean): readonly [Expr, Expr] {
+  const last = x.shape.length - 1;
+  const isWithin = x.extent?.axis === axis;
+  const source = isWithin ? withinLength(x, lastInOrder(x.dtype, descending)) : upToBound(x);
+  const [values, indices] = firstOf(moveaxis(source, axis, last), count, descending);
+  const needed = isWithin && count > 0 ? reshape(placesIn('topK', x, [count - 1]), []) : undefined;
+  const placed = (found: Expr): Expr => {
+    const checked =
+      needed === undefined
+        ? found
+        : gather(found, needingPlace(iota(count), needed), last, 'clip', found.shape);
+    const moved = moveaxis(checked, last, axis);
+    return isWithin || x.extent === undefined ? moved : withExtent(moved, x.extent.axis, x.extent.length);
+  };
+  return [placed(values), placed(indices)];
 }
 
 /**

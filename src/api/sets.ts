@@ -76,8 +76,8 @@ export function uniqueCounts(x: ArrayLike, ...more: readonly unknown[]): object 
 
 /**
  * The distinct elements in ascending order and, in the shape of the array, which of them each element is, as
- * `unique_inverse` of the array API standard: `values.take(inverseIndices)` would be the array, once `values` is
- * persisted. The size of `values` depends on data.
+ * `unique_inverse` of the array API standard: `values.take(inverseIndices)` is the array. The
+ * size of `values` depends on data.
  *
  * @example
  * const { values, inverseIndices } = uniqueInverse([3, 1, 3])

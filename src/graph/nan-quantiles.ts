@@ -65,7 +65,7 @@ export function nanPercentile(
 }
 
 const quantiles: Quantiles = (op, x, probabilities, method, given) => {
-  const { rows, placed } = rowsOf(op, x, given);
+  const { rows, placed } = rowsOf(op, x, given, x.dtype);
   const ordered = sort(rows);
   const isNumber = map('logicalNot', [map('isnan', [rows])]);
   const count = reduce('sum', cast(isNumber, 'int64'), [rows.shape.length - 1]);

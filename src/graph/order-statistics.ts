@@ -7,7 +7,6 @@ import { slice } from './basic-slicing.js';
 import { countedQuantile, lastOf } from './counted-quantiles.js';
 import { type DType, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
-import { needSizes } from './extent.js';
 import { cast, constant, map } from './infer.js';
 import { type Arithmetic, METHODS, type QuantileMethod, SELECTING } from './quantile-methods.js';
 import { atProbabilities, type QuantileOptions, rowsOf } from './quantile-rows.js';
@@ -42,7 +41,7 @@ function positionOf(method: QuantileMethod, n: number, q: number): Position {
 /**
  * The median of the elements along axes (all by default): the one in the middle of them, or the mean of the
  * two; NaN where one of them is NaN. Integers and booleans give float64. `x.median(0, { keepdims: true })`.
- * Throws an ArgumentError for no elements, a DTypeError for complex numbers.
+ * Throws an ArgumentError for no elements (where their number depends on data the median is NaN), a DTypeError for complex numbers.
  *
  * @example
  * await lazy([[3, 1, 2], [9, 7, 8]]).median(1).compute()
@@ -59,7 +58,7 @@ export function median(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOp
  * one of NumPy's 13; by default `'linear'`. With `weights` and `method: 'inverted_cdf'` an element counts as
  * often as its weight says. Methods that interpolate give float64 of integers. `x.quantile([0.1, 0.9], 0)`.
  * Throws a RangeArgumentError for other probabilities, an ArgumentError for no elements, a DTypeError for
- * complex numbers.
+ * complex numbers. Of no elements whose number depends on data they are NaN, or a RangeArgumentError where the dtype has none.
  *
  * @example
  * await lazy([1, 2, 3, 4]).quantile(0.5).compute()
@@ -99,10 +98,8 @@ function quantiles(
   method: QuantileMethod,
   given: ReduceOptions,
 ): Expr[] {
-  const { rows, count, placed } = rowsOf(op, x, given);
   const result = SELECTING.has(method) ? x.dtype : meanDType(x.dtype);
-  // Of no elements there is none to give, and no NaN.
-  if (typeof count !== 'number' && !isFloat(result)) needSizes(op, x);
+  const { rows, count, placed } = rowsOf(op, x, given, result);
   const found =
     typeof count === 'number'
       ? ofKnownCount(rows, count, probabilities, method, result)

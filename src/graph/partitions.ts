@@ -2,16 +2,19 @@
  * Partitions: elements before, at and behind given places of the sorted array. Every export is also a method
  * of Lazy and a free function (`fluent.ts`).
  */
-import { expected, RangeArgumentError } from '../host/errors.js';
+import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
+import { needingPlace, placesIn } from './checked-places.js';
 import { isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
+import { throughBound, upToBound, withExtent } from './extent.js';
 import { sizeOfShape } from './graph.js';
-import { takeAlongAxis } from './indexing.js';
-import { cast, map } from './infer.js';
-import { elementsAt } from './selection.js';
+import { cast, map, reduce, withinLength } from './infer.js';
+import { elementsAt, inOrder } from './selection.js';
 import { checkInteger, normalizeAxis } from './shape.js';
-import { argsort } from './sorting.js';
+import { lastInOrder } from './sort-order.js';
+import { argsort, sort } from './sorting.js';
+import { gather } from './view-nodes.js';
 import { flatten, moveaxis } from './views.js';
 
 /** Places beyond which all is sorted. */
@@ -21,7 +24,8 @@ const MOST_PLACES = 16;
  * The elements along an axis (the last one by default; null: all, as one line) such that those at the places
  * `kth` are where sorting would put them, none before a place is larger and none behind it smaller, as
  * NumPy's `partition`. Elements between places keep their order. NaN is last. `x.partition(3).slice([0, 3])`
- * are the three least. Throws a RangeArgumentError for places that are not there.
+ * are the three least. Throws a RangeArgumentError for places that are not there, of an axis whose size depends on data
+ * when it is computed.
  *
  * @example
  * const x = lazy([3, 1, 2, 5, 4])
@@ -31,7 +35,7 @@ const MOST_PLACES = 16;
 export function partition(x: Expr, kth: number | readonly number[], axis?: number | null): Expr {
   const source = axis === null ? flatten(x) : x;
   const order = orderOf('partition', source, kth, axis ?? -1);
-  return order === undefined ? source : takeAlongAxis(source, order, axis ?? -1, { mode: 'clip' });
+  return order === undefined ? source : inOrder(source, order, axis ?? -1);
 }
 
 /**
@@ -50,21 +54,38 @@ export function argpartition(x: Expr, kth: number | readonly number[], axis?: nu
 /** The positions in the order of a partition; undefined: there are no elements. */
 function orderOf(op: string, x: Expr, kth: number | readonly number[], axis: number): Expr | undefined {
   const at = normalizeAxis(op, axis, x.shape.length);
-  const length = x.shape[at]!;
-  const places = [...new Set([kth].flat().map((place) => placeOf(op, place, length)))].sort((a, b) => a - b);
+  const given = [kth].flat();
+  const isWithin = x.extent?.axis === at;
+  const places = isWithin
+    ? given.map((place) => checkInteger(op, 'kth', place))
+    : placesOf(op, given, x.shape[at]!);
+  const needed = isWithin && given.length > 0 ? placesIn(op, x, places) : undefined;
   if (sizeOfShape(x.shape) === 0) return undefined;
-  if (places.length > MOST_PLACES || isComplex(x.dtype)) return argsort(x, at);
-  const last = x.shape.length - 1;
-  const rows = moveaxis(x, at, last);
-  const found = elementsAt(rows, places);
-  // How many of the places' elements are less than an element, and how many are not greater.
-  const classes = places.map((_, k) => {
-    const place = slice(found, '...', [k, k + 1]);
-    return map('add', [cast(isBehind(rows, place), 'uint8'), cast(isAtLeast(rows, place), 'uint8')]);
+  if (given.length === 0) throw new ArgumentError(expected(op, 'a place as kth', 'none'));
+  if (places.length > MOST_PLACES || isComplex(x.dtype))
+    return throughBound(argsort(x, at), (order) =>
+      needed === undefined ? order : needingPlace(order, reduce('min', needed, [0])),
+    );
+  return throughBound(x, (bound) => {
+    const last = x.shape.length - 1;
+    const rows = moveaxis(isWithin ? withinLength(x, lastInOrder(x.dtype, false)) : bound, at, last);
+    const found =
+      needed === undefined
+        ? elementsAt(rows, places)
+        : gather(sort(rows), needed, last, 'clip', rows.shape.with(last, places.length));
+    // How many of the places' elements are less than an element, and how many are not greater.
+    const classes = places.map((_, k) => {
+      const place = slice(found, '...', [k, k + 1]);
+      return map('add', [cast(isBehind(rows, place), 'uint8'), cast(isAtLeast(rows, place), 'uint8')]);
+    });
+    const sum = classes.reduce((total, each) => map('add', [total, each]));
+    const length = isWithin ? withExtent(sum, last, x.extent.length) : sum;
+    return moveaxis(upToBound(argsort(length)), last, at);
   });
-  const sum = classes.reduce((total, each) => map('add', [total, each]));
-  return moveaxis(argsort(sum), last, at);
 }
+
+const placesOf = (op: string, given: readonly number[], length: number): number[] =>
+  [...new Set(given.map((place) => placeOf(op, place, length)))].sort((a, b) => a - b);
 
 function placeOf(op: string, place: number, length: number): number {
   const given = checkInteger(op, 'kth', place);

@@ -4,10 +4,11 @@
 import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../host/errors.js';
 import { type AxisOr, finiteNumber, oneOf, type ReduceOptions, reduceArguments } from './arguments.js';
 import { slice } from './basic-slicing.js';
+import { needingPlace, placesIn } from './checked-places.js';
 import { elementOfRows, lastOf } from './counted-quantiles.js';
-import { isComplex, isFloat, type Scalar } from './dtype.js';
+import { type DType, isComplex, isFloat, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
-import { meetingExtent, needSizes, throughBound, upToBound } from './extent.js';
+import { throughBound, upToBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { takeAlongAxis } from './indexing.js';
@@ -88,8 +89,11 @@ export interface Rows {
   readonly placed: (values: Expr) => Expr;
 }
 
-/** The elements along axes as rows. Refuses complex numbers, and no elements. */
-export function rowsOf(op: string, x: Expr, { axis, keepdims = false }: ReduceOptions): Rows {
+/**
+ * The elements along axes as rows. Refuses complex numbers, and no elements: of a size that depends on data when the
+ * graph runs, where the quantiles have a dtype without NaN.
+ */
+export function rowsOf(op: string, x: Expr, { axis, keepdims = false }: ReduceOptions, result: DType): Rows {
   const axes = ascendingAxes(op, axis, x.shape.length);
   const like = reduce('max', x, axes, op);
   const sizes = axes.map((k) => x.shape[k]!);
@@ -103,10 +107,13 @@ export function rowsOf(op: string, x: Expr, { axis, keepdims = false }: ReduceOp
     const reduced = throughBound(like, ({ shape }) => reshape(values, shape));
     return keepdims ? keepAxes(reduced, x, axes) : reduced;
   };
-  const count = sizeOfShape(sizes);
+  const bound = sizeOfShape(sizes);
+  const length = isWithin ? scaleLength(extent.length, bound / x.shape[extent.axis]!) : undefined;
+  const isNeeded = length !== undefined && !isFloat(result);
+  const count = isNeeded ? needingPlace(length, reshape(placesIn(op, x, [0]), [])) : length;
   return {
     rows: alike(x, lastInOrder(x.dtype, false)),
-    count: isWithin ? scaleLength(extent.length, count / x.shape[extent.axis]!) : count,
+    count: count ?? bound,
     alike,
     placed,
   };
@@ -130,14 +137,11 @@ function weighted(
 ): Expr[] {
   if (method !== 'inverted_cdf')
     throw new ArgumentError(expected(op, "method: 'inverted_cdf' beside weights", `'${method}'`));
-  const { rows, count, alike, placed } = rowsOf(op, x, options);
-  if (typeof count !== 'number' && !isFloat(x.dtype)) needSizes(op, x);
+  const { rows, count, alike, placed } = rowsOf(op, x, options, x.dtype);
   const given = toExpr(op, options.weights!);
   if (isComplex(given.dtype)) throw new DTypeError(expected(op, 'real weights', given.dtype));
   const axes = ascendingAxes(op, options.axis, x.shape.length);
-  const met = alongAxes(op, 'weights', given, x, axes);
-  meetingExtent(op, [x, met], x.shape);
-  const beside = broadcast(upToBound(met), x.shape);
+  const beside = broadcast(upToBound(alongAxes(op, 'weights', given, x, axes)), x.shape);
   // NaN is last, and what weighs nothing there is no element.
   const along =
     isNaNLeftOut && isFloat(x.dtype)
@@ -150,13 +154,14 @@ function weighted(
   const shares = map('divide', [sums, slice(sums, '...', [-1, null])]);
   const last = rows.shape.length - 1;
   const hasNaN = isFloat(x.dtype) && !isNaNLeftOut ? map('isnan', [lastOf(ordered, count)]) : undefined;
+  const end =
+    typeof count === 'number'
+      ? constant(count - 1, 'int64')
+      : map('maximum', [map('subtract', [count, 1]), 0]);
   return probabilities.map((q) => {
     // Elements of no weight before all others are none of the probability 0.
     const isBefore = map('logicalOr', [map('less', [shares, q]), map('equal', [shares, 0])]);
-    const before = map('minimum', [
-      reduce('sum', cast(isBefore, 'int64'), [last]),
-      constant(rows.shape[last]! - 1, 'int64'),
-    ]);
+    const before = map('minimum', [reduce('sum', cast(isBefore, 'int64'), [last]), end]);
     const value = elementOfRows(ordered, before);
     return placed(
       hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, x.dtype), value]),

@@ -8,8 +8,9 @@
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber, oneOf } from './arguments.js';
 import { slice } from './basic-slicing.js';
+import { lastOf } from './counted-quantiles.js';
 import type { Expr } from './expr.js';
-import { needSizes, throughBound } from './extent.js';
+import { meetingExtent, needSizes, throughBound, upToBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
@@ -98,13 +99,12 @@ export function digitize(x: Expr, edges: Operand, options?: { readonly right?: b
   const op = 'digitize';
   checkOptions(op, options, ['right']);
   const given = toExpr(op, edges);
-  needSizes(op, given);
   checkLine(op, given);
   checkReal(op, given);
   const side = options?.right === true ? 'left' : 'right';
-  const size = given.shape[0]!;
-  if (size < 2) return realPositions(op, given, x, side);
-  const isDown = map('greater', [take(given, 0), take(given, -1)]);
+  const size = given.extent?.length ?? given.shape[0]!;
+  if (given.shape[0]! < 2) return realPositions(op, given, x, side);
+  const isDown = map('greater', [slice(upToBound(given), 0), lastOf(upToBound(given), size)]);
   const count = realPositions(op, map('where', [isDown, flip(given), given]), x, side);
   return map('where', [isDown, map('subtract', [size, count]), count]);
 }
@@ -204,5 +204,6 @@ function inOrder(op: string, x: Expr, sorter: Expr): Expr {
     const wanted = `positions of shape ${formatShape(x.shape)} in the sorter`;
     throw new ShapeError(expected(op, wanted, formatShape(sorter.shape)));
   }
+  meetingExtent(op, [x, sorter], x.shape);
   return take(x, sorter, 0);
 }

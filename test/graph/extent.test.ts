@@ -12,9 +12,11 @@ import {
   nonzero,
   npy,
   plan,
+  RangeArgumentError,
   ShapeError,
   split,
   stack,
+  topK,
   uniqueCounts,
   uniqueInverse,
   unstack,
@@ -197,12 +199,40 @@ describe('a size that depends on data', () => {
     await expect(wrong.compute()).rejects.toThrow(/axis 0 of 2 elements: 3\n.*extent\.test/);
   });
 
+  it('is looked at for places that have to be there', async () => {
+    expect(await valuesOf(some.partition(-5).slice(0))).toBe(2);
+    expect(await valuesOf(topK(some, 3).values)).toEqual([7, 3, 3]);
+    expect(await valuesOf(topK(columns, 2, { axis: 1, largest: false }).indices)).toEqual([
+      [2n, 1n],
+      [0n, 1n],
+    ]);
+    expect(await valuesOf(some.astype('int32').quantile(0.4, { method: 'lower' }))).toBe(2);
+    const wrong = [
+      some.partition(5),
+      some.argpartition([0, -6]),
+      some.astype('complex64').partition(5),
+      topK(some, 6).values,
+      topK(some, 6).indices,
+    ];
+    for (const each of wrong)
+      await expect(each.compute()).rejects.toThrow(
+        /^\[\w+\] .* axis 0 of 5 elements: (-6|5)\n.*extent\.test/,
+      );
+    expect(() => some.partition(8)).toThrow(RangeArgumentError);
+    expect(() => topK(some, 9)).toThrow(RangeArgumentError);
+    expect(() => some.partition([])).toThrow(ArgumentError);
+    const integers = none.astype('int32');
+    for (const options of [{ method: 'lower' }, { method: 'inverted_cdf', weights: integers }] as const)
+      await expect(integers.quantile(0.5, options).compute()).rejects.toThrow(
+        /^\[quantile\] .*of 0 elements/,
+      );
+    expect(await valuesOf(topK(none, 0).values)).toEqual([]);
+  });
+
   it.each<readonly [string, () => unknown]>([
     ['reshape', () => some.reshape([2, 4])],
     ['matmul', () => some.matmul(lazy(new Float32Array(8)))],
     ['stack', () => stack([some, x.ravel()])],
-    ['quantile', () => some.astype('int32').quantile(0.5, { method: 'lower' })],
-    ['digitize', () => x.digitize(some)],
     ['slice', () => some.slice(x.ravel().greater(0))],
     ['slice', () => x.ravel().slice(some.greater(0))],
     ['take', () => columns.take(nonzero(x.slice(0).greater(0))[0]!, 0)],
