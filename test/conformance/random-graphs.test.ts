@@ -63,6 +63,7 @@ describe.runIf(runsOthers)(`the random graphs${whyNotOthers}`, () => {
       'uint64',
       ...['takeAlongAxis', 'at', 'putAlongAxis', 'bincount', 'histogram', 'groupBy', 'cumulativeSum', 'diff'],
       ...['argsort', 'lexsort', 'partition', 'topK', 'quantile', 'searchsorted', 'isin'],
+      ...['arrayEqual', 'vecdot'],
       ...['compress', 'nonzero', 'argwhere', 'uniqueValues', 'uniqueAll', 'iterate', 'whileLoop'],
     ];
     expect(wanted.filter((name) => !seen.has(name))).toEqual([]);

@@ -330,6 +330,70 @@ const OTHERS: Readonly<Record<string, JobOf>> = {
     concat([values([2 * n]), values([2 * n])]).take(integers([n], 4 * n)),
 };
 
+/** Arrays of one unknown size, and what gathers them in bins, writes by them and multiplies them. */
+const SIZED: Readonly<Record<string, JobOf>> = {
+  'elements by a mask in bins': ({ values, integers }, n) => {
+    const mask = bits(values([4 * n]));
+    return integers([4 * n], 256)
+      .slice(mask)
+      .bincount(256, values([4 * n]).slice(mask));
+  },
+  'elements by a mask in many bins': ({ values, integers }, n) =>
+    integers([4 * n], n)
+      .slice(bits(values([4 * n])))
+      .bincount(n),
+  'rows by a mask in segments': ({ values, integers }, n) => {
+    const mask = bits(values([n]));
+    return values([n, 8])
+      .compress(mask, 0)
+      .segmentSum(integers([n], 100).slice(mask), 100);
+  },
+  'products of segments of rows by a mask': ({ values, integers }, n) => {
+    const mask = bits(values([n]));
+    return values([n, 2])
+      .compress(mask, 0)
+      .segmentProd(integers([n], n / 2).slice(mask), n / 2);
+  },
+  'histogram of elements by a mask': ({ values }, n) => {
+    const x = values([8 * n]);
+    return histogram(x.slice(bits(x)), 64)[0];
+  },
+  'elements by a mask set': ({ values, integers }, n) => {
+    const mask = bits(values([2 * n]));
+    return values([4 * n])
+      .at(integers([2 * n], 4 * n).slice(mask))
+      .set(values([2 * n]).slice(mask));
+  },
+  'rows by a mask added': ({ values, integers }, n) => {
+    const mask = bits(values([n]));
+    return values([n, 8])
+      .at(integers([n], n).slice(mask))
+      .add(values([n, 8]).compress(mask, 0));
+  },
+  'a sum of products of elements by a mask': ({ values }, n) => {
+    const mask = bits(values([4 * n]));
+    return values([4 * n])
+      .slice(mask)
+      .vecdot(values([4 * n]).slice(mask));
+  },
+  'a product along what a mask selects': ({ values }, n) => {
+    const rows = values([n, 8]).compress(bits(values([n])), 0);
+    return rows.T.matmul(rows);
+  },
+  'a product of rows by a mask': ({ values }, n) =>
+    values([n, 16])
+      .compress(bits(values([n])), 0)
+      .matmul(values([16, 4])),
+  'covariances of rows by a mask': ({ values }, n) =>
+    values([n, 4])
+      .compress(bits(values([n])), 0)
+      .cov(null, { rowvar: false }),
+  'spread of elements by a mask': ({ values }, n) => {
+    const x = values([8 * n]);
+    return x.slice(bits(x)).nanStd();
+  },
+};
+
 const KINDS = {
   takes: TAKES,
   masks: MASKS,
@@ -339,6 +403,7 @@ const KINDS = {
   orders: ORDERS,
   sets: SETS,
   others: OTHERS,
+  sized: SIZED,
 } as const;
 
 export interface IndexJob {

@@ -21,6 +21,7 @@ import {
 } from './random-calls.js';
 import { BETWEEN, SELECTING } from './random-orders.js';
 import { selectorsOf } from './random-places.js';
+import { GATHERED } from './random-sized.js';
 import type { State } from './random-values.js';
 
 const isOrdered = (x: Operand): boolean => isReal(x) && x.exact;
@@ -196,7 +197,7 @@ function chosen(x: Operand, draw: Draw, state: State): Operand | undefined {
 const sized: Row = (x, draw, state) => {
   const made = chosen(x, draw, state);
   if (made?.lazy.expr.extent === undefined || draw.below(3) === 0) return made;
-  return draw.of(REDUCED)(made, draw, state);
+  return draw.of(draw.below(2) === 0 ? REDUCED : GATHERED)(made, draw, state);
 };
 
 export const SETS: readonly Row[] = [isin, inverse, sized, sized, sized, sized];
