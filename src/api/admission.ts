@@ -63,7 +63,7 @@ const ADMITTING: ReadonlySet<string> = new Set([
   ...['uniqueValues', 'uniqueCounts', 'uniqueInverse', 'uniqueAll', 'union', 'intersect', 'setdiff'],
   ...['concat', 'stack', 'append', 'unstack', 'split', 'resultType'],
   ...['take', 'takeAlongAxis', 'slice', 'compress', 'extract', 'nonzero', 'argwhere', 'diff', 'trapezoid'],
-  ...['flip', 'roll', 'pad', 'repeat'],
+  ...['flip', 'roll', 'rot90', 'pad', 'repeat', 'tile'],
   ...['select', 'zerosLike', 'onesLike', 'fullLike'],
   ...['norm', 't', 'chi2'].flatMap((name) =>
     ['pdf', 'cdf', 'sf', 'ppf'].map((member) => `stats.${name}.${member}`),

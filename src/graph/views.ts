@@ -7,8 +7,11 @@
  */
 import { expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
+import { upToBound, withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
+import { constant, iota, map } from './infer.js';
+import { scaleLength } from './lengths.js';
 import { lineOf } from './lines.js';
 import { rangeWithin } from './ranges-within.js';
 import {
@@ -19,7 +22,7 @@ import {
   normalizeAxis,
   type ShapeArgument,
 } from './shape.js';
-import { broadcast, reshape as reshapeTo, view } from './view-nodes.js';
+import { broadcast, gather, reshape as reshapeTo, view } from './view-nodes.js';
 
 /** A shape as one list or as several numbers. */
 type Sizes = [shape: ShapeArgument] | number[];
@@ -256,6 +259,7 @@ export function flip(x: Expr, axis?: Axes | null): Expr {
  */
 export function tile(x: Expr, repetitions: ShapeArgument): Expr {
   const counts = checkShape('tile', repetitions);
+  if (x.extent !== undefined) return tiledWithin(x, counts);
   const ndim = Math.max(counts.length, x.shape.length);
   const sizes = [...Array<number>(ndim - x.shape.length).fill(1), ...x.shape];
   const times = [...Array<number>(ndim - counts.length).fill(1), ...counts];
@@ -272,4 +276,22 @@ export function tile(x: Expr, repetitions: ShapeArgument): Expr {
     sizes.flatMap((size, k) => [times[k]!, size]),
   );
   return reshapeTo(repeated, result);
+}
+
+/** The same of an array with an axis whose size depends on data, along which its elements are read again and again. */
+function tiledWithin(x: Expr, counts: readonly number[]): Expr {
+  const { length } = x.extent!;
+  const added = Math.max(counts.length - x.shape.length, 0);
+  const axis = x.extent!.axis + added;
+  const times = [...Array<number>(Math.max(x.shape.length - counts.length, 0)).fill(1), ...counts];
+  const count = times[axis]!;
+  const bound = tile(upToBound(x), times.with(axis, 1));
+  const shape = checkShape('tile', bound.shape.with(axis, bound.shape[axis]! * count));
+  if (sizeOfShape(shape) === 0) {
+    const none = broadcast(constant(0, x.dtype), shape);
+    return count === 0 ? none : withExtent(none, axis, scaleLength(length, count));
+  }
+  if (count === 1) return withExtent(bound, axis, length);
+  const places = map('remainder', [iota(shape[axis]!), map('maximum', [length, 1])]);
+  return withExtent(gather(bound, places, axis, 'clip', shape, 'tile'), axis, scaleLength(length, count));
 }

@@ -188,6 +188,18 @@ describe('an axis whose size depends on data', () => {
       [3, 2, -5, 9],
       [0, 2, 3, 9],
     ]);
+    expect(await valuesOf(some.slice('3:').tile([2, 2]))).toEqual([
+      [2, 3, 2, 3],
+      [2, 3, 2, 3],
+    ]);
+    expect(await valuesOf(columns.tile([2, 1]).sum(0))).toEqual([6, 8, -4]);
+    expect((await columns.tile([0, 2]).compute()).shape).toEqual([0, 6]);
+    expect(columns.tile(0).shape).toEqual([2, 0]);
+    expect(await valuesOf(columns.rot90())).toEqual([
+      [-5, 3],
+      [2, 2],
+      [3, 0],
+    ]);
     expect(await valuesOf(unstack(columns)[1]!)).toEqual([0, 2, 3]);
     expect(await Promise.all(split(some, [1, -1]).map(valuesOf))).toEqual([[3], [2, 7, 2], [3]]);
     expect(await valuesOf(some.add(some.flip()))).toEqual([6, 4, 14, 4, 6]);
@@ -272,5 +284,21 @@ describe('an axis whose size depends on data', () => {
     await expect(chosen(3).compute()).rejects.toThrow(
       /\[take\] .* from -5 to 4 for axis 0 of 5 elements.*: 6/,
     );
+  });
+
+  it('is read in loops at places that a mask of a step chose, from either end', async () => {
+    const taken = (step: number, mode: 'raise' | 'wrap'): Lazy =>
+      iterate(3, zeros([], 'int64'), (place) => {
+        const element = some.take(place.add(step), 0, { mode }).astype('int64');
+        return place.add(step).add(element.mul(0));
+      });
+    expect(await valuesOf(taken(9, 'wrap'))).toBe(27n);
+    await expect(taken(-2, 'raise').compute()).rejects.toThrow(/\[take\] .*for axis 0 of 5 elements.*: -6\n/);
+    const chosen = iterate(2, arange(4), (state) => {
+      const kept = state.slice(state.greater(1));
+      const [places] = nonzero(kept.greater(2));
+      return state.add(kept.take(places!.add(-2)).sum());
+    });
+    expect(await valuesOf(chosen)).toEqual([21, 22, 23, 24]);
   });
 });
