@@ -103,6 +103,15 @@ const EXACT: Readonly<Record<string, Job>> = {
     columns.at(columns.greater(2)).multiply(0),
     columns.at(lazy([true, false])).min(columns.neg()),
   ],
+  'updates of an array of that size': ({ x, rows, columns }) => [
+    x.at(0).set(1),
+    x.at(-1).add(2),
+    x.at('1::2').multiply(2),
+    x.at(Int32Array.of(0, -1, 0)).add(lazy(Int32Array.of(1, 2, 3))),
+    rows.at('::-2', 1).set(0),
+    rows.at(Int32Array.of(-1, 1), 2).max(3),
+    columns.at(null, -1).set(Float64Array.of(8, 9)),
+  ],
   put: ({ keys, x }) => [
     known.matrix.put(keys, x),
     known.matrix.put(keys, Float64Array.of(1, 2, 3)),
