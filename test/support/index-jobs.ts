@@ -312,6 +312,42 @@ const SETS: Readonly<Record<string, JobOf>> = {
   interp: ({ values }, n) => values([4 * n]).interp(values([50]).sort(), values([50])),
 };
 
+/** Elements that a mask chooses. */
+const some = (x: Lazy): Lazy => x.slice(x.remainder(3).greater(0));
+
+/** Order statistics, sets and searches of axes whose size depends on data. */
+const SIZED_ORDERS: Readonly<Record<string, JobOf>> = {
+  median: ({ values }, n) => some(values([4 * n]).mul(9)).median(),
+  'quantiles of columns': ({ values }, n) =>
+    values([n, 8])
+      .compress(bits(values([n])), 0)
+      .quantile([0.1, 0.5], 0),
+  'quantiles of a matrix': ({ values }, n) =>
+    values([8, n])
+      .compress(bits(values([n])), 1)
+      .nanQuantile([0.1, 0.5]),
+  uniqueValues: ({ integers }, n) => some(integers([4 * n], 900)).uniqueValues(),
+  'uniqueValues of many': ({ values }, n) => some(values([2 * n]).mul(9)).uniqueValues(),
+  uniqueAll: ({ integers }, n) => Object.values(uniqueAll(some(integers([n], 500)))),
+  'uniqueInverse of a matrix': ({ integers }, n) =>
+    uniqueInverse(integers([8, n], 90).compress(bits(integers([n], 2)), 1)).inverseIndices,
+  setdiff: ({ integers }, n) => integers([n], 500).setdiff(some(integers([n], 300))),
+  isin: ({ integers }, n) => integers([8 * n], 9000).isin(some(integers([300], 9000))),
+  searchsorted: ({ values }, n) =>
+    some(values([4 * n]).mul(9))
+      .sort()
+      .searchsorted(values([100])),
+  lexsort: ({ integers }, n) => {
+    const x = some(integers([n], 60));
+    return lexsort([x.remainder(7), x.remainder(4)]);
+  },
+  'a matrix as a line': ({ values }, n) =>
+    values([8, n])
+      .compress(bits(values([n])), 1)
+      .ravel()
+      .cumulativeMax(),
+};
+
 const OTHERS: Readonly<Record<string, JobOf>> = {
   repeat: ({ values }, n) => values([n, 2]).repeat(3, 0),
   roll: ({ values }, n) => values([n, 8]).roll([100, 3], [0, 1]),
@@ -402,6 +438,7 @@ const KINDS = {
   scans: SCANS,
   orders: ORDERS,
   sets: SETS,
+  'sized orders': SIZED_ORDERS,
   others: OTHERS,
   sized: SIZED,
 } as const;
