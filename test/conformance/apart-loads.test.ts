@@ -75,6 +75,7 @@ const JOBS: Readonly<Record<string, readonly [least: number, job: () => Lazy | r
       return sums.add(sums.flip());
     },
   ],
+  'several quantiles of columns': [8, () => arrayOf(2048, 64).quantile([0.1, 0.5, 0.9], 0)],
   'covariances of a few long rows': [16, () => arrayOf(64, 4096).cov()],
   'covariances of two arrays of long rows': [16, () => wholes(64, 4096).cov(wholes(32, 4096))],
   'correlations of columns': [16, () => arrayOf(4096, 64).corrcoef(undefined, { rowvar: false })],

@@ -54,16 +54,15 @@ function apartGroup(step: KernelStep, { isMade, takesMany, worksOf }: ApartRules
   const far = takesMany ? FAR_APART : FAR;
   const loads = loadsOf(kernel).filter(({ access }) => isMade(buffers[access.buffer]!));
   for (const buffer of new Set(loads.map(({ access }) => access.buffer))) {
-    const groups = groupsOf(
-      step,
-      loads.filter(({ access }) => access.buffer === buffer),
-    );
-    if (groups.length < 2) continue;
     const { elementCount } = kernel.buffers[buffer]!;
+    const own = loads.filter(({ access }) => access.buffer === buffer);
+    const near = groupsOf(step, own, elementCount);
+    const groups = near.length < 2 && takesMany ? placesInRows(step, own, FEW * elementCount) : near;
+    if (groups.length < 2) continue;
     const [most, ...others] = groups.toSorted((a, b) => b.elements - a.elements);
     const few = [...others, most!].filter(({ elements }) => elements <= FEW * elementCount);
     const many = takesMany ? others.filter(({ elements }) => elements <= elementCount) : [];
-    const found = [...few, ...many].find(({ loads: own }) => own.every(isPlain));
+    const found = [...few, ...many].find((group) => group.loads.every(isPlain));
     if (found !== undefined && reads(step, buffer, far * elementCount, worksOf)) return found.loads;
   }
   return undefined;
@@ -79,11 +78,21 @@ interface NearLoads {
   readonly elements: number;
 }
 
-/** Loads of a buffer by place. */
-function groupsOf({ kernel }: KernelStep, loads: readonly Load[]): NearLoads[] {
+/**
+ * Loads of a few elements of each row, as those of several quantiles, by places in the rows: a window has all that lies
+ * between. None where they read more than so many elements.
+ */
+function placesInRows(step: KernelStep, loads: readonly Load[], most: number): NearLoads[] {
+  const strides = loads.flatMap(({ access }) => access.strides.filter((stride) => stride !== 0));
+  const groups = groupsOf(step, loads, Math.min(...strides.map(Math.abs)));
+  return groups.every(({ elements }) => elements <= most) ? groups : [];
+}
+
+/** Loads of a buffer by place, those of `length` elements together that can share a window of as many. */
+function groupsOf({ kernel }: KernelStep, loads: readonly Load[], length: number): NearLoads[] {
   const groups: Load[][] = [];
   for (const load of loads) {
-    const known = groups.find(([leader]) => isNear(kernel, leader!.access, load.access));
+    const known = groups.find(([leader]) => isNear(leader!.access, load.access, length));
     if (known === undefined) groups.push([load]);
     else known.push(load);
   }

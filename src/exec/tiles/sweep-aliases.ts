@@ -7,7 +7,7 @@
  * The arithmetic stays as it is. Called by `sweeps.ts`.
  */
 import { mapLoads } from '../../fusion/kernel/algebra.js';
-import type { Access, Kernel } from '../../fusion/kernel/kernel.js';
+import type { Access } from '../../fusion/kernel/kernel.js';
 import type { KernelStep } from '../plan/plan.js';
 
 /** Loads this close, as a part of the buffer, share a window: it is but a little larger than either. */
@@ -32,7 +32,9 @@ export function splitLoads(
   const renamed = mapLoads(kernel, (access) => {
     if (isCarried(access.buffer) || !mayAlias(step.buffers[access.buffer]!)) return access;
     const known = groups.get(access.buffer) ?? [];
-    let group = known.find(({ leader }) => isNear(kernel, leader, access));
+    let group = known.find(({ leader }) =>
+      isNear(leader, access, kernel.buffers[access.buffer]!.elementCount),
+    );
     if (group === undefined) {
       const position = known.length === 0 ? access.buffer : parameters.length;
       if (known.length > 0) {
@@ -48,11 +50,6 @@ export function splitLoads(
   return { ...step, kernel: { ...renamed, buffers: parameters }, buffers };
 }
 
-/** Whether two accesses of a buffer can share a window. */
-export function isNear(kernel: Kernel, a: Access, b: Access): boolean {
-  const { elementCount } = kernel.buffers[a.buffer]!;
-  return (
-    a.strides.every((stride, k) => stride === b.strides[k]) &&
-    Math.abs(a.offset - b.offset) <= elementCount * NEAR
-  );
-}
+/** Whether two accesses of a buffer of so many elements, or of rows of it, can share a window. */
+export const isNear = (a: Access, b: Access, length: number): boolean =>
+  a.strides.every((stride, k) => stride === b.strides[k]) && Math.abs(a.offset - b.offset) <= length * NEAR;
