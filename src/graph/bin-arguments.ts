@@ -21,7 +21,7 @@ import { gather, reshape } from './view-nodes.js';
  * nearest bin (`'clip'`), or nothing (`'drop'`).
  */
 export type OutOfRange = 'raise' | 'wrap' | 'clip' | 'drop';
-const OUT_OF_RANGE: readonly OutOfRange[] = ['raise', 'wrap', 'clip', 'drop'];
+export const OUT_OF_RANGE: readonly OutOfRange[] = ['raise', 'wrap', 'clip', 'drop'];
 
 /** A number of bins or groups. Throws an ArgumentError where none is given. */
 export function checkCount(op: string, what: string, count: unknown): number {

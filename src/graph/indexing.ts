@@ -2,25 +2,22 @@
  * Reading by arrays of indices: `take`, `takeAlongAxis`. Every export is also a method of Lazy and a free function
  * (`fluent.ts`).
  */
-import type { Expr, IndexMode } from './expr.js';
+import { checkOptions } from './arguments.js';
+import type { Expr } from './expr.js';
+import { READ_OPTIONS, type ReadOptions, readingOf } from './filling.js';
 import type { IndexList } from './index-lists.js';
 import { taken, takenAlong } from './taking.js';
 
-/** Options of `take`. */
-export interface TakeOptions {
-  /**
-   * Indices out of range: an error (`'raise'`, the default; from -n on, negative ones count from the end),
-   * taken modulo the axis (`'wrap'`), or the nearest end (`'clip'`, where negative ones are 0).
-   */
-  readonly mode?: IndexMode;
-}
+/** Options of `take` and `takeAlongAxis`. */
+export type TakeOptions = ReadOptions;
 
 /**
  * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices,
  * integers of any dtype or lists. Without an axis, or with null, the array is taken as one line.
  * `table.take(ids, 0)` gives rows. Throws a DTypeError for indices that are no integers, a ShapeError for
  * indices into an axis without elements; an index out of range is a RangeArgumentError: of a list at once, of
- * an array, or of an axis whose size depends on data, when it is computed, before anything else runs.
+ * an array, or of an axis whose size depends on data, when it is computed, before anything else runs. `{ mode: 'fill',
+ * fillValue }` gives a value for these; throws a DTypeError for one that the dtype does not hold.
  *
  * @example
  * const x = lazy([[1, 2, 3], [4, 5, 6]])
@@ -29,6 +26,8 @@ export interface TakeOptions {
  * //=>  [6. 4.]]
  * await x.take([-1]).compute()
  * //=> [6.]
+ * await x.take([0, 9], null, { mode: 'fill' }).compute()
+ * //=> [ 1. nan]
  */
 export function take(
   x: Expr,
@@ -36,7 +35,8 @@ export function take(
   axis?: number | null,
   options?: TakeOptions,
 ): Expr {
-  return taken('take', x, indices, axis, options);
+  checkOptions('take', options, READ_OPTIONS);
+  return taken('take', x, indices, axis, readingOf('take', options, x.dtype));
 }
 
 /**
@@ -57,5 +57,6 @@ export function takeAlongAxis(
   axis?: number,
   options?: TakeOptions,
 ): Expr {
-  return takenAlong('takeAlongAxis', x, indices, axis, options);
+  checkOptions('takeAlongAxis', options, READ_OPTIONS);
+  return takenAlong('takeAlongAxis', x, indices, axis, readingOf('takeAlongAxis', options, x.dtype));
 }

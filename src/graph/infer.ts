@@ -169,6 +169,18 @@ export function besideArray(op: string, operand: Operand, dtype: DType): Expr {
   return isExpr(operand) ? cast(operand, held) : constant(weakValue(op, operand, held), held);
 }
 
+const RANKS = { bool: 0, int: 1, uint: 1, float: 2, complex: 3 } as const;
+
+/** Values in a dtype. Throws a DTypeError where it cannot hold their kind. */
+export function inDType(op: string, values: Operand, dtype: DType): Expr {
+  const given = besideArray(op, values, dtype);
+  if (RANKS[kindOf(given.dtype)] > RANKS[kindOf(dtype)])
+    throw new DTypeError(
+      expected(op, `values that ${dtype} holds`, given.dtype, `cast them: .astype('${dtype}')`),
+    );
+  return cast(given, dtype);
+}
+
 /** The dtype in which the arrays among operands meet that are weak, or those that are not. */
 function dtypeOfAll(operands: readonly Operand[], from: number, weak: boolean): DType | undefined {
   let met: DType | undefined;

@@ -10,6 +10,7 @@
 import { sliced, withoutOwn } from './basic-slicing.js';
 import type { Expr, IndexMode } from './expr.js';
 import { upToBound, withExtent } from './extent.js';
+import { inRangeOf, readingOf, withElements } from './filling.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, iota, map, type Operand } from './infer.js';
 import { withoutMasks } from './mask-selectors.js';
@@ -22,26 +23,57 @@ import {
   type SliceOptions,
 } from './selectors.js';
 import { broadcastShapes } from './shape.js';
-import { noneTaken, taken } from './taking.js';
+import { lengthOf, noneTaken, taken, upTo } from './taking.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { moveaxis } from './views.js';
 
 /** The elements that selectors choose, as `slice` says. */
 export function selected(op: string, x: Expr, selectors: readonly (Selector | SliceOptions)[]): Expr {
-  const { parsed, mode } = parsedSelectors(op, selectors);
+  const { parsed, options } = parsedSelectors(op, selectors);
+  const reading = readingOf(op, options, x.dtype);
   const { source: merged, parts } = withoutMasks(op, x, parsed);
   const { source, others } = withoutOwn(op, merged, parts);
   const picks = placed(op, source.shape, others);
-  return picks.some(({ kind }) => kind === 'indices')
-    ? indexed(op, source, picks, mode)
-    : sliced(source, picks);
+  if (!picks.some(({ kind }) => kind === 'indices')) return sliced(source, picks);
+  return typeof reading === 'string'
+    ? indexed(op, source, picks, reading).found
+    : indexedOr(op, source, picks, reading.value);
+}
+
+/** Elements, and where among their axes those of the indices are. */
+interface Indexed {
+  readonly found: Expr;
+  readonly place: number;
+  readonly joint: readonly number[];
+}
+
+/** Selection by arrays of indices, of which those out of range give a value. */
+function indexedOr(op: string, x: Expr, given: readonly Pick[], value: Expr): Expr {
+  const areInside: Expr[] = [];
+  const axes: number[] = [];
+  const picks = given.map((pick): Pick => {
+    if (pick.kind !== 'indices' || pick.isInRange) return pick;
+    const { places, isInside } = inRangeOf(op, pick.indices, lengthOf(x, pick.axis));
+    areInside.push(isInside);
+    axes.push(pick.axis);
+    return { ...pick, indices: places, isInRange: true };
+  });
+  const { found, place, joint } = indexed(op, withElements(x, axes, value), picks, 'clip');
+  if (areInside.length === 0) return found;
+  const isInside = areInside.reduce((a, b) => map('logicalAnd', [a, b]));
+  const behind = found.shape.length - place - joint.length;
+  return map('where', [
+    reshape(isInside, [...isInside.shape, ...Array<number>(behind).fill(1)]),
+    found,
+    value,
+  ]);
 }
 
 const hasSize = ({ kind }: Pick): boolean => kind === 'range' || kind === 'newaxis';
 const isAdvanced = ({ kind }: Pick): boolean => kind === 'indices' || kind === 'at';
 
 /** Selection by arrays of indices; numbers beside them count as arrays of no axes. */
-function indexed(op: string, x: Expr, picks: readonly Pick[], mode: IndexMode): Expr {
+function indexed(op: string, x: Expr, picks: readonly Pick[], mode: IndexMode): Indexed {
   const first = picks.findIndex(({ kind }) => kind === 'indices');
   const last = picks.findLastIndex(({ kind }) => kind === 'indices');
   const whole = (axis: number): Pick => ({ kind: 'range', axis, start: 0, step: 1, size: x.shape[axis]! });
@@ -56,29 +88,21 @@ function indexed(op: string, x: Expr, picks: readonly Pick[], mode: IndexMode): 
       : [only.shape, alone(op, around, only, x.shape[only.axis]!, at, mode)];
   const advanced = picks.flatMap((pick, k) => (isAdvanced(pick) ? [k] : []));
   const isTogether = advanced.at(-1)! - advanced[0]! === advanced.length - 1;
-  if (isTogether || at === 0) return found;
+  if (isTogether || at === 0) return { found, place: at, joint };
   const places = [...joint.keys()];
-  return moveaxis(
-    found,
-    places.map((k) => at + k),
-    places,
-  );
+  const from = places.map((k) => at + k);
+  return { found: moveaxis(found, from, places), place: 0, joint };
 }
 
 /** The size of an axis where it depends on data. */
 const lengthAt = ({ extent }: Expr, axis: number): Expr | undefined =>
   extent?.axis === axis ? extent.length : undefined;
 
-/** The array up to the bound of an axis, of which indices are known to be in range. */
-const upTo = (x: Expr, axis: number): Expr => (x.extent?.axis === axis ? upToBound(x) : x);
-
 /** Selection by one array of indices, whose axis of x is the one at place `at` here: errors name that of x. */
 function alone(op: string, x: Expr, pick: IndexPick, size: number, at: number, mode: IndexMode): Expr {
-  return pick.axis === at
-    ? taken(op, x, pick.indices, at, { mode: pick.isInRange ? 'clip' : mode })
-    : taken(op, upTo(x, at), reshape(checked(op, pick, size, mode, lengthAt(x, at)), pick.shape), at, {
-        mode: 'clip',
-      });
+  if (pick.axis === at && !pick.isInRange) return taken(op, x, pick.indices, at, mode);
+  const indices = reshape(checked(op, pick, size, mode, lengthAt(x, at)), pick.shape);
+  return taken(op, upTo(x, at), indices, at, 'clip');
 }
 
 /** Selection from `axes` of an array by all their picks at once. Gives the shape that the indices broadcast to. */
@@ -151,5 +175,5 @@ function checked(
 ): Expr {
   if (isInRange) return indices as Expr;
   const line = reshape(iota(size), [...Array<number>(axis).fill(1), size]);
-  return taken(op, length === undefined ? line : withExtent(line, axis, length), indices, axis, { mode });
+  return taken(op, length === undefined ? line : withExtent(line, axis, length), indices, axis, mode);
 }

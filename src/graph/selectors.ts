@@ -3,8 +3,9 @@
  * in `slicing.ts`.
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
-import { checkOptions, oneOf } from './arguments.js';
-import type { Expr, IndexMode } from './expr.js';
+import { checkOptions } from './arguments.js';
+import type { Expr } from './expr.js';
+import { READ_OPTIONS, type ReadOptions } from './filling.js';
 import { formatShape, formatValue } from './format.js';
 import { type IndexList, integers, listed } from './index-lists.js';
 import { isExpr } from './infer.js';
@@ -21,13 +22,8 @@ export type Range = readonly (number | null | undefined)[];
  */
 export type Selector = number | null | undefined | Range | readonly IndexList[] | Expr | string;
 
-/** Options of `slice`, after its selectors. */
-export interface SliceOptions {
-  /** The treatment of indices out of range, as of `take`. */
-  readonly mode?: IndexMode;
-}
-
-export const MODES: readonly IndexMode[] = ['raise', 'wrap', 'clip'];
+/** Options of `slice`, after its selectors: those of `take`. */
+export type SliceOptions = ReadOptions;
 
 /** A selector with the axis of the array that it is for. */
 export type Pick =
@@ -70,15 +66,14 @@ export type Parsed =
 export function parsedSelectors(
   op: string,
   given: readonly (Selector | SliceOptions)[],
-): { readonly parsed: readonly Parsed[]; readonly mode: IndexMode } {
+): { readonly parsed: readonly Parsed[]; readonly options: ReadOptions | undefined } {
   const last = given.at(-1);
   const hasOptions = isOptions(last);
-  if (hasOptions) checkOptions(op, last, ['mode']);
-  const mode = oneOf(op, 'a mode', MODES, (hasOptions ? last.mode : undefined) ?? 'raise');
+  if (hasOptions) checkOptions(op, last, READ_OPTIONS);
   const parsed: Parsed[] = [];
   const count = hasOptions ? given.length - 1 : given.length;
   for (let k = 0; k < count; k++) parse(op, given[k], parsed);
-  return { parsed, mode };
+  return { parsed, options: hasOptions ? last : undefined };
 }
 
 const isOptions = (value: unknown): value is SliceOptions =>

@@ -3,7 +3,6 @@
  * `x.at(…)`. Errors name that function.
  */
 import { expected, ShapeError } from '../host/errors.js';
-import { checkOptions, oneOf } from './arguments.js';
 import { kindOf } from './dtype.js';
 import type { Expr, Extent, IndexMode, Shape } from './expr.js';
 import {
@@ -15,13 +14,14 @@ import {
   upToBound,
   withExtent,
 } from './extent.js';
+import { inRangeOf, type Reading, withElements } from './filling.js';
 import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
 import { cast, constant, iota, isExpr, map } from './infer.js';
 import { indexAlong } from './joins.js';
+import type { Length } from './lengths.js';
 import { lineOf } from './lines.js';
-import { MODES } from './selectors.js';
 import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flatten, reshape } from './views.js';
@@ -32,15 +32,15 @@ export function taken(
   x: Expr,
   indices: Expr | number | IndexList,
   axis?: number | null,
-  options?: { readonly mode?: IndexMode },
+  reading: Reading = 'raise',
 ): Expr {
-  checkOptions(op, options, ['mode']);
-  const mode = oneOf(op, 'a mode', MODES, options?.mode ?? 'raise');
   const index = isExpr(indices) ? integers(op, indices) : undefined;
   const list = index === undefined ? listed(op, indices) : undefined;
   const isLine = axis === undefined || axis === null;
   const source = isLine ? lineOf(x) : x;
   const at = isLine ? 0 : normalizeAxis(op, axis, x.shape.length);
+  if (typeof reading !== 'string') return takenOr(op, source, index ?? indices, at, reading.value);
+  const mode = reading;
   const size = source.shape[at]!;
   const isWithin = source.extent?.axis === at;
   const chosen = index?.shape ?? list!.shape;
@@ -62,16 +62,41 @@ export function taken(
   return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
 }
 
+/** The elements at indices of an axis, and a value for those out of range. */
+function takenOr(op: string, x: Expr, indices: Expr | number | IndexList, at: number, value: Expr): Expr {
+  const { places, isInside } = inRangeOf(op, indices, lengthOf(x, at));
+  const source = upTo(withElements(x, [at], value), at);
+  const [before, after] = [source.shape.slice(0, at), source.shape.slice(at + 1)];
+  const shape = [...before, ...places.shape, ...after];
+  if (sizeOfShape(shape) === 0) return noneTaken(op, source, places, at, shape);
+  const found = gather(source, places, at, 'clip', shape, op);
+  const isFound = reshape(isInside, [...places.shape, ...after.map(() => 1)]);
+  return map('where', [isFound, found, value]);
+}
+
+/** The size of an axis. */
+export const lengthOf = ({ shape, extent }: Expr, axis: number): Length =>
+  extent?.axis === axis ? extent.length : shape[axis]!;
+
+/** The array up to the bound of an axis, of which indices are known to be in range. */
+export const upTo = (x: Expr, axis: number): Expr => (x.extent?.axis === axis ? upToBound(x) : x);
+
 /** One element for each index along an axis, the last one by default. */
 export function takenAlong(
   op: string,
   x: Expr,
   indices: Expr | number | IndexList,
   axis?: number,
-  options?: { readonly mode?: IndexMode },
+  reading: Reading = 'raise',
 ): Expr {
   const ndim = x.shape.length;
   const at = normalizeAxis(op, axis ?? -1, ndim);
+  if (typeof reading !== 'string') {
+    const given = isExpr(indices) ? integers(op, indices) : indices;
+    const { places, isInside } = inRangeOf(op, given, lengthOf(x, at));
+    const source = upTo(withElements(x, [at], reading.value), at);
+    return map('where', [isInside, takenAlong(op, source, places, at, 'clip'), reading.value]);
+  }
   const index = isExpr(indices) ? integers(op, indices) : listed(op, indices);
   const others = (shape: readonly number[]): number[] => shape.map((size, k) => (k === at ? 1 : size));
   if (index.shape.length !== ndim) {
@@ -84,7 +109,7 @@ export function takenAlong(
   // As indices of the axis itself: which are in range, and from its beginning.
   const line = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
   const lines = x.extent?.axis === at ? withExtent(line, at, x.extent.length) : line;
-  const places = upToBound(taken(op, lines, indices, at, options));
+  const places = upToBound(taken(op, lines, indices, at, reading));
   const strides = denseStrides(x.shape);
   const parts = shape.flatMap((size, k): Expr[] => {
     if (k === at || x.shape[k] === 1) return [];

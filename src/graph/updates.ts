@@ -3,14 +3,15 @@
  * (`fluent.ts`). `x.at(…)` is in `api/updates.ts`.
  */
 import { expected, ShapeError } from '../host/errors.js';
-import { checkOptions } from './arguments.js';
-import type { OutOfRange } from './bin-arguments.js';
+import { checkOptions, oneOf } from './arguments.js';
+import { OUT_OF_RANGE, type OutOfRange } from './bin-arguments.js';
 import type { Expr } from './expr.js';
 import { meetingExtent, needSizes, unknownSize } from './extent.js';
+import type { Reading } from './filling.js';
 import { sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
 import { take } from './indexing.js';
-import { iota, isExpr, type Operand } from './infer.js';
+import { constant, iota, isExpr, type Operand } from './infer.js';
 import { normalizeAxis, sameShape } from './shape.js';
 import { takenAlong } from './taking.js';
 import { broadcast, reshape } from './view-nodes.js';
@@ -72,7 +73,7 @@ function valuesInTurn(op: string, values: Expr, keys: Expr): Expr {
  * The array with one element replaced for each index, along an axis (the last one by default): `x[…, indices[…, i,
  * …], …]` becomes `values[…, i, …]`, as NumPy's `put_along_axis`, which changes the array. Indices have as many
  * axes as x, whose other sizes agree or are 1; values broadcast to them. Of equal places the last value stays.
- * Errors are those of `takeAlongAxis`, with a DTypeError for values that the dtype does not hold.
+ * Options are those of `put`, errors those of `takeAlongAxis`, with a DTypeError for values that the dtype does not hold.
  *
  * @example
  * const x = lazy([[3, 1, 2], [9, 7, 8]])
@@ -85,14 +86,28 @@ export function putAlongAxis(
   indices: Expr | number | IndexList,
   values: Operand,
   axis?: number,
+  options?: PutOptions,
 ): Expr {
   const op = 'putAlongAxis';
+  checkOptions(op, options, ['mode']);
   needSizes(op, x);
   const at = normalizeAxis(op, axis ?? -1, x.shape.length);
   const size = sizeOfShape(x.shape);
-  const places = takenAlong(op, reshape(iota(size), x.shape), indicesOf(op, indices), at);
+  const places = takenAlong(
+    op,
+    reshape(iota(size), x.shape),
+    indicesOf(op, indices),
+    at,
+    readingFor(op, options),
+  );
   const given = spread(op, valuesFor(op, 'set', x, values), places);
   return reshape(updatedIn(op, 'set', reshape(x, [size]), places, 'within', given), x.shape);
+}
+
+/** How places are read that values are written to: -1 leaves one out. */
+function readingFor(op: string, options: PutOptions | undefined): Reading {
+  const mode = oneOf(op, 'a mode', OUT_OF_RANGE, options?.mode ?? 'raise');
+  return mode === 'drop' ? { value: constant(-1, 'int64') } : mode;
 }
 
 /** Indices as an array of integers. */

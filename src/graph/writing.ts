@@ -22,11 +22,11 @@ import { meetingExtent, throughBound, unknownSize, upToBound, withExtent } from 
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { int64Array, listed } from './index-lists.js';
-import { besideArray, cast, iota, isExpr, map, type Operand } from './infer.js';
+import { cast, inDType, iota, isExpr, map, type Operand } from './infer.js';
 import { isMask, type MaskAmong, maskAmong } from './mask-selectors.js';
 import { reductionRow } from './reductions.js';
 import { selected } from './selecting.js';
-import { parsedSelectors, type Selector } from './selectors.js';
+import { parsedSelectors, type Selector, type SliceOptions } from './selectors.js';
 import { broadcastShapes, checkIndex, sameShape } from './shape.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { flatten, moveaxis } from './views.js';
@@ -34,8 +34,7 @@ import { flatten, moveaxis } from './views.js';
 /** Options of updates, after the selectors. */
 export interface UpdateOptions {
   /**
-   * Of indices out of range; `'raise'` by default. `'drop'`, which leaves their values out, is for rows that one
-   * array or lists select.
+   * Of indices out of range; `'raise'` by default; `'drop'` leaves their values out.
    */
   readonly mode?: OutOfRange | undefined;
 }
@@ -77,9 +76,19 @@ function updatedAtPlaces(
     return updatedIn(op, update, x, rows, mode, spread(op, values, { shape, extent: rows.extent ?? own }));
   }
   const numbers = { ...reshape(iota(size), x.shape), extent };
-  const places = selected(op, numbers, selectors as readonly Selector[]);
+  const places = selected(op, numbers, readingSelectors(selectors));
   const line = reshape(x, [size]);
   return reshape(updatedIn(op, update, line, places, 'within', spread(op, values, places)), x.shape);
+}
+
+/** Selectors that give -1 for indices whose values are left out. */
+function readingSelectors(
+  selectors: readonly (Selector | UpdateOptions)[],
+): readonly (Selector | SliceOptions)[] {
+  const options = selectors.at(-1);
+  return isOptions(options) && options.mode === 'drop'
+    ? [...(selectors.slice(0, -1) as Selector[]), { mode: 'fill', fillValue: -1 }]
+    : (selectors as readonly (Selector | SliceOptions)[]);
 }
 
 /** Rows of x that the only selector names, where it is an array, or lists, of integers. */
@@ -201,20 +210,14 @@ function updatedWhere(
   return others.every((part) => part === null || part === '...') ? all : updatedAt('set', x, others, all);
 }
 
-const RANKS = { bool: 0, int: 1, uint: 1, float: 2, complex: 3 } as const;
-
 /** Values in the dtype of x. Throws a DTypeError where that cannot hold their kind, or has no such operation. */
 export function valuesFor(op: string, update: Update, x: Expr, values: Operand): Expr {
-  const given = besideArray(op, values, x.dtype);
-  if (RANKS[kindOf(given.dtype)] > RANKS[kindOf(x.dtype)]) {
-    const hint = `cast them: .astype('${x.dtype}')`;
-    throw new DTypeError(expected(op, `values that ${x.dtype} holds`, given.dtype, hint));
-  }
+  const given = inDType(op, values, x.dtype);
   if ((update === 'min' || update === 'max') && isComplex(x.dtype))
     throw new DTypeError(expected(op, 'real numbers or booleans', x.dtype));
   if (update === 'subtract' && x.dtype === 'bool')
     throw new DTypeError(expected(op, 'numbers', x.dtype, "'logicalXor' says where booleans differ"));
-  return cast(given, x.dtype);
+  return given;
 }
 
 /** Values broadcast to the shape of what they are written to. */

@@ -32,7 +32,20 @@ describe('take', () => {
       RangeArgumentError,
       '[take] expected indices from -3 to 2 for axis 0 of 3 elements: 3',
     ],
-    ['modes', () => table.take([0], 0, { mode: 'fill' as never }), ArgumentError, '[take] expected a mode'],
+    ['modes', () => table.take([0], 0, { mode: 'near' as never }), ArgumentError, '[take] expected a mode'],
+    ['values without their mode', () => table.take([0], 0, { fillValue: 1 }), ArgumentError, "{ mode: 'fill' }"],
+    [
+      'values that the dtype does not hold',
+      () => table.astype('int8').take([0], 0, { mode: 'fill', fillValue: 0.5 }),
+      DTypeError,
+      '[take] expected values that int8 holds: float64',
+    ],
+    [
+      'arrays as values',
+      () => table.take([0], 0, { mode: 'fill', fillValue: lazy([1, 2, 3]) as never }),
+      ShapeError,
+      '[take] expected fillValue to be a scalar: (3,)',
+    ],
   ])('refuses %s where they are written', (_, build, kind, message) => {
     expect(build).toThrow(kind);
     expect(build).toThrow(message);

@@ -53,6 +53,8 @@ const TAKES: Readonly<Record<string, JobOf>> = {
     values([4 * n])
       .take(integers([n], 4 * n))
       .take(integers([n], n)),
+  'elements, and a value for indices out of range': ({ values, integers }, n) =>
+    values([8 * n]).take(integers([4 * n], 16 * n), 0, { mode: 'fill', fillValue: -1 }),
   'a reduced take': ({ values, integers }, n) =>
     values([n, 8])
       .take(integers([n], n), 0)
