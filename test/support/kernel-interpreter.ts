@@ -9,12 +9,11 @@ import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { givenValue } from '../../src/graph/runtime-scalar.js';
-import { InternalError } from '../../src/host/errors.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
 import { scalarOp } from './reference.js';
 import { cudaOp, repeatOp } from './reference-loops.js';
-import { reduceValues } from './reference-reduce.js';
+import { extremePosition, reduceValues } from './reference-reduce.js';
 import { castScalar, isComplexValue, zeroOf } from './scalar.js';
 
 const at = (affine: Affine, index: readonly number[]): number =>
@@ -101,10 +100,9 @@ function evaluate(
     case 'reduce': {
       const dtype = kernel.tape[i.args[0]!]!.dtype;
       const all = Array.from({ length }, (_, k) => pick(args[0]!, k));
-      const result = reduceValues(i.reduction, all, dtype);
-      if (i.args.length === 1) return [castTo(result, i.dtype)];
-      if (typeof result !== 'bigint') throw new InternalError('a position is a bigint');
-      return [pick(args[1]!, Number(result))];
+      if (i.args.length === 1) return [castTo(reduceValues(i.reduction, all, dtype), i.dtype)];
+      const positions = all.map((_, k) => pick(args[1]!, k));
+      return [castTo(extremePosition(i.reduction, all, positions, dtype), i.dtype)];
     }
   }
 }

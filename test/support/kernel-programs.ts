@@ -37,6 +37,21 @@ export const KERNEL_PROGRAMS: readonly Program[] = [
     },
   },
   {
+    name: 'positions of the first of equal elements, and of the first NaN, whose kernels take others first',
+    build: () => {
+      const { integers } = arrays();
+      const [x, cube] = [integers('float32', 3, 130), integers('int32', 3, 10, 13)];
+      const turned = cube.permuteDims([2, 0, 1]);
+      return [
+        x.transpose().argmax(),
+        x.sort(0).argmax(),
+        x.divide(x).transpose().argmin(),
+        turned.argmax(),
+        turned.argmin(),
+      ];
+    },
+  },
+  {
     name: 'a perceptron of four layers',
     tolerance: 1e-5,
     build: () => {

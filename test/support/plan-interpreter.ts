@@ -31,7 +31,7 @@ import { placeOf } from './folds.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
 import { cudaOp, repeatOp } from './reference-loops.js';
-import { reduceValues } from './reference-reduce.js';
+import { extremePosition, reduceValues } from './reference-reduce.js';
 import { routineValues } from './reference-routines.js';
 import { castScalar, zeroOf } from './scalar.js';
 
@@ -257,9 +257,13 @@ function evaluate(
     }
     case 'reduce': {
       const [from, position] = instruction.args as readonly [number, number | undefined];
-      const result = reduceValues(instruction.reduction, values[from]!, kernel.tape[from]!.dtype);
-      const picked = position === undefined ? result : values[position]![Number(result)]!;
-      return domain.map(() => castScalar(picked, instruction.dtype));
+      const given = [instruction.reduction, values[from]!] as const;
+      const { dtype } = kernel.tape[from]!;
+      const result =
+        position === undefined
+          ? reduceValues(...given, dtype)
+          : extremePosition(...given, values[position]!, dtype);
+      return domain.map(() => castScalar(result, instruction.dtype));
     }
   }
 }

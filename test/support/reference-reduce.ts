@@ -51,6 +51,18 @@ export function reduceValues(reduction: ReductionName, values: readonly Scalar[]
   }
 }
 
+/** The position of the extreme value of a group in any order: of equal ones, and of NaN, the least position. */
+export function extremePosition(
+  reduction: ReductionName,
+  values: readonly Scalar[],
+  positions: readonly Scalar[],
+  dtype: DType,
+): bigint {
+  const order = values.map((_, k) => k).sort((a, b) => Number(positions[a]) - Number(positions[b]));
+  const inOrder = order.map((k) => values[k]!);
+  return BigInt(positions[order[Number(reduceValues(reduction, inOrder, dtype))]!] as bigint);
+}
+
 function accumulate(
   values: readonly Scalar[],
   dtype: DType,
