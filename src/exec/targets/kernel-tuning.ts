@@ -1,7 +1,7 @@
 /**
  * Which schedule a kernel takes, where a compute is asked to tune: those that give the same bits are measured once on the
  * device, and the fastest is kept (`tuning-cache.ts`). Without room to measure, a kernel has the schedule that it has
- * untuned. `schedule-tuning.ts` has the schedules of GPUs, `blocking-tuning.ts` those of the CPU.
+ * untuned. `schedule-tuning.ts` has the schedules of GPUs, `walk-tuning.ts` those of the CPU.
  */
 import { createHash } from 'node:crypto';
 import type { Kernel } from '../../fusion/kernel/kernel.js';

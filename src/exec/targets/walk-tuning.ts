@@ -2,12 +2,12 @@
  * The ways to walk a kernel on the CPU that a compute which tunes measures (`kernel-tuning.ts`): the blockings with its
  * bits. A choice holds for the kernel's structure, the processor and its threads. Called by `cpu.ts`.
  */
+import { createHash } from 'node:crypto';
 import { cpus } from 'node:os';
-import { planTape, tapeBy, walksOf } from '../../codegen/cpu/tape.js';
+import { encodeTape, planTape, tapeBy, walksOf } from '../../codegen/cpu/tape.js';
 import { printWalk, type Walk } from '../../codegen/cpu/tape-plan.js';
 import { printTriangle } from '../../codegen/cpu/tape-triangle.js';
 import { hasLoops } from '../../fusion/kernel/arithmetic.js';
-import { kernelFingerprint } from '../../fusion/kernel/fingerprint.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { MemoryError } from '../../host/errors.js';
@@ -34,7 +34,10 @@ export const CPU_WALKS: Schedules<Walk> = {
   print: printWalk,
   keyOf(kernel) {
     const { isa, threads } = cpuInfo();
-    return [cpus()[0]?.model, isa, threads, kernelFingerprint(kernel)];
+    // Other processes read the key: a tape has the names of its operations, a kernel's fingerprint numbers of this process.
+    const { words, ops } = encodeTape(kernel);
+    const tape = createHash('sha256').update(words).digest('hex');
+    return [cpus()[0]?.model, isa, threads, tape, ops];
   },
   bytesOf,
   async measure({ kernel }, walks) {
