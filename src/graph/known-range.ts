@@ -20,7 +20,7 @@ const BOOL: KnownRange = { low: 0, high: 1 };
 /** Nodes that are looked at on one path: what lies deeper is as its dtype says. */
 const DEEPEST = 24;
 
-export const knownRange = (x: Expr): KnownRange => rangeOf(x, DEEPEST);
+export const knownRange = (x: Expr): KnownRange => rangeOf(x, DEEPEST, new Map());
 
 /** Whether some of such indices may be out of range. */
 export function mayBeOut({ indices, from, size }: CheckedIndices): boolean {
@@ -28,10 +28,22 @@ export function mayBeOut({ indices, from, size }: CheckedIndices): boolean {
   return low < from || high >= size;
 }
 
-function rangeOf(x: Expr, depth: number): KnownRange {
+/** `known`: ranges of nodes that were looked at, since a graph has many more paths than nodes. */
+function rangeOf(x: Expr, depth: number, known: Map<Expr, KnownRange>): KnownRange {
+  if (depth === 0) return ofDType(x);
+  let range = known.get(x);
+  if (range === undefined) {
+    range = ofNode(x, (k) => rangeOf(x.inputs[k]!, depth - 1, known));
+    known.set(x, range);
+  }
+  return range;
+}
+
+/** Range of an input. */
+type Below = (k: number) => KnownRange;
+
+function ofNode(x: Expr, below: Below): KnownRange {
   const any = ofDType(x);
-  if (depth === 0) return any;
-  const below = (k: number): KnownRange => rangeOf(x.inputs[k]!, depth - 1);
   switch (x.kind) {
     case 'const':
       return ofConstant(x, any);
@@ -67,7 +79,14 @@ const hull = (a: KnownRange, b: KnownRange): KnownRange => ({
   high: Math.max(a.high, b.high),
 });
 
-const isWithin = (a: KnownRange, b: KnownRange): boolean => a.low >= b.low && a.high <= b.high;
+/** A range of integers; what a dtype has where some of them may be outside of it, so that they wrap. */
+const unlessWrapped = (range: KnownRange, any: KnownRange): KnownRange =>
+  Number.isSafeInteger(range.low) &&
+  Number.isSafeInteger(range.high) &&
+  range.low >= any.low &&
+  range.high <= any.high
+    ? range
+    : any;
 
 function ofDType({ dtype }: Expr): KnownRange {
   if (dtype === 'bool') return BOOL;
@@ -86,7 +105,7 @@ function ofConstant({ value }: ExprOf<'const'>, any: KnownRange): KnownRange {
 /** Integers wrap; floats are cut towards 0 and end at the ends of the dtype, and NaN is 0. */
 function ofCast({ dtype, inputs: [x] }: Expr, from: KnownRange, any: KnownRange): KnownRange {
   if (!isInteger(dtype)) return any;
-  if (isInteger(x!.dtype) || x!.dtype === 'bool') return isWithin(from, any) ? from : any;
+  if (isInteger(x!.dtype) || x!.dtype === 'bool') return unlessWrapped(from, any);
   const cut = (end: number): number => Math.min(Math.max(Math.trunc(end), any.low), any.high);
   return hull({ low: cut(from.low), high: cut(from.high) }, NOTHING);
 }
@@ -113,8 +132,6 @@ function ofCall({ routine, result, inputs }: ExprOf<'call'>): KnownRange | undef
   if (routine !== 'compact' || inputs.length > 1) return undefined;
   return { low: 0, high: result === 0 ? size! - 1 : size! };
 }
-
-type Below = (k: number) => KnownRange;
 
 function ofMap(x: ExprOf<'map'>, below: Below, any: KnownRange): KnownRange {
   switch (x.op) {
@@ -147,19 +164,23 @@ const ends = ({ low, high }: KnownRange, of: (end: number) => number): KnownRang
 
 /** Results of arithmetic that wraps where they may be outside of the dtype. */
 function ofIntegers({ op }: ExprOf<'map'>, below: Below, any: KnownRange): KnownRange {
-  const unlessWrapped = (range: KnownRange): KnownRange =>
-    Number.isSafeInteger(range.low) && Number.isSafeInteger(range.high) && isWithin(range, any) ? range : any;
   switch (op) {
     case 'add':
-      return unlessWrapped(merged(below(0), below(1), (a, b) => a + b));
+      return unlessWrapped(
+        merged(below(0), below(1), (a, b) => a + b),
+        any,
+      );
     case 'subtract': {
       const { low, high } = below(1);
-      return unlessWrapped(merged(below(0), { low: high, high: low }, (a, b) => a - b));
+      return unlessWrapped(
+        merged(below(0), { low: high, high: low }, (a, b) => a - b),
+        any,
+      );
     }
     case 'multiply': {
       const [a, b] = [below(0), below(1)];
       const all = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high];
-      return unlessWrapped({ low: Math.min(...all), high: Math.max(...all) });
+      return unlessWrapped({ low: Math.min(...all), high: Math.max(...all) }, any);
     }
     case 'remainder': {
       const [a, b] = [below(0), below(1)];
@@ -167,7 +188,9 @@ function ofIntegers({ op }: ExprOf<'map'>, below: Below, any: KnownRange): Known
     }
     case 'floorDivide': {
       const [a, b] = [below(0), below(1)];
-      return b.low > 0 && a.low >= 0 ? { low: 0, high: Math.floor(a.high / b.low) } : any;
+      const high = Math.floor(a.high / b.low);
+      // A quotient of more than 53 bits may have been rounded down.
+      return b.low > 0 && a.low >= 0 ? { low: 0, high: Number.isSafeInteger(high) ? high : any.high } : any;
     }
     case 'bitwiseAnd': {
       const masks = [below(0), below(1)].filter(({ low }) => low >= 0);

@@ -194,7 +194,8 @@ type Fate =
   | 'repeated';
 
 /**
- * Visits what `done` lacks below an expression, inputs first; of what is not `open`, no inputs. Iterative.
+ * Visits what `done` lacks below an expression, inputs first, in their order, as graphs are walked: that of errors. Of what
+ * is not `open`, no inputs. Iterative.
  */
 function visitBelow(
   root: Expr,
@@ -206,7 +207,7 @@ function visitBelow(
   for (let x = stack.at(-1); x !== undefined; x = stack.at(-1)) {
     const waiting = done.has(x) || !open(x) ? [] : x.inputs.filter((input) => !done.has(input));
     if (waiting.length > 0) {
-      stack.push(...waiting);
+      stack.push(...waiting.reverse());
       continue;
     }
     stack.pop();

@@ -148,6 +148,18 @@ const PARTS: readonly ((draw: Draw) => readonly [code: string, part: (x: Lazy) =
     return [`.at(x[x < ${c}]).add(1)`, (x) => x.at(x.slice(x.less(c))).add(1)];
   },
   () => ['.argsort()', (x) => x.takeAlongAxis(x.argsort())],
+  // Two of one step: the first one is that on the left.
+  (draw) => {
+    const [c, d] = [draw.below(4) - 2, draw.below(5)];
+    const code = `.take(x + ${c}) + zeros(4).take(x - ${d})`;
+    return [
+      code,
+      (x) => {
+        const right = zeros([4], 'int32').take(x.sub(d));
+        return x.take(x.add(c)).add(right);
+      },
+    ];
+  },
 ];
 
 function randomProgram(draw: Draw): RandomProgram {
@@ -301,6 +313,11 @@ describe.each(devices)('on %s, an index out of range in a loop', (device) => {
     expect((await errorOf(both(1, 1, 9))).text).toContain('axis 0 of 4 elements: 4');
     expect((await errorOf(both(2, 1, 9))).text).toContain('axis 0 of 6 elements: 6');
     expect((await errorOf(both(-1, 0, 9))).text).toContain('axis 0 of 6 elements: -7');
+    const beside = (p: Lazy): Lazy => table.take(p).astype('int32').add(far.take(p));
+    for (const step of [beside, (p: Lazy) => far.take(p).add(table.take(p)).astype('int32')]) {
+      const byHand = await errorOf(step(ints(9)).compute({ device }));
+      expect(await errorOf(iterate(1, ints(9), step).compute({ device }))).toEqual(byHand);
+    }
     const chained = iterate(4, ints(0, 1), (p) => far.take(far.take(p.add(2)).add(1)));
     expect((await errorOf(chained.compute({ device }))).text).toContain('axis 0 of 4 elements: 4');
   });
