@@ -2,7 +2,7 @@
  * Indices as users give them: integer arrays, or lists of integers. Called by the functions that read and write
  * by index.
  */
-import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
+import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
@@ -37,7 +37,10 @@ export function listed(
     }
     if (typeof value !== 'bigint' && !Number.isSafeInteger(value))
       throw new ArgumentError(expected(op, 'integers as indices', formatValue(value)));
-    flat.push(BigInt(value as number | bigint));
+    const index = BigInt(value as number | bigint);
+    if (BigInt.asIntN(64, index) !== index)
+      throw new RangeArgumentError(expected(op, 'indices that int64 holds', `${index}`));
+    flat.push(index);
     return [];
   };
   return { shape: shapeOf(indices), flat };

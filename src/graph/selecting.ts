@@ -160,8 +160,10 @@ function jointly(
   const [before, after] = [x.shape.slice(0, at), x.shape.slice(at + axes.length)];
   const result = [...before, ...shape, ...after];
   const index = broadcast(cast(flat, 'int64'), shape);
-  if (sizeOfShape(result) === 0) return [joint, noneTaken(op, x, index, at, result)];
-  const merged = reshape(x, [...before, sizeOfShape(sizes), ...after]);
+  const line = reshape(upToBound(x), [...before, sizeOfShape(sizes), ...after]);
+  const beside = x.extent === undefined || x.extent.axis < at ? 0 : axes.length - 1;
+  const merged = x.extent === undefined ? line : withExtent(line, x.extent.axis - beside, x.extent.length);
+  if (sizeOfShape(result) === 0) return [joint, noneTaken(op, merged, index, at, result)];
   return [joint, gather(merged, index, at, 'clip', result, op)];
 }
 

@@ -207,6 +207,7 @@ describe('an axis whose size depends on data', () => {
 
   it('is read of arrays without elements, too', async () => {
     const empty = zeros([0, 4]).compress([true, false, true, true], 1);
+    const noPlaces = lazy(new Int32Array(0));
     const results = await compute([
       empty.take([0, -1], 1),
       empty.slice(null, '1:'),
@@ -221,6 +222,8 @@ describe('an axis whose size depends on data', () => {
       empty.slice(empty.greater(0)),
       none.diff(),
       none.slice(none.greater(0)),
+      some.tile([1, 1, 2]).slice(noPlaces, noPlaces, [3, -1, 3]),
+      some.tile([1, 1, 2]).slice(null, noPlaces, noPlaces),
     ]);
     expect(results.map(({ shape }) => shape)).toEqual([
       [0, 2],
@@ -233,6 +236,8 @@ describe('an axis whose size depends on data', () => {
       [0],
       [0],
       [0],
+      [0, 2],
+      [1, 0],
     ]);
   });
 

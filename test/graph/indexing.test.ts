@@ -63,6 +63,19 @@ describe('take', () => {
     await expect(table.take(new Int8Array([-13])).compute()).rejects.toThrow('axis 0 of 12 elements: -13');
   });
 
+  it('rejects lists of numbers that int64 does not hold, in every mode', () => {
+    const far = [2n ** 64n] as unknown as number[];
+    for (const mode of ['raise', 'wrap', 'clip', 'fill'] as const) {
+      expect(() => table.take(far, 0, { mode })).toThrow(RangeArgumentError);
+      expect(() => table.takeAlongAxis([far], 0, { mode })).toThrow(/: 18446744073709551616$/);
+    }
+    for (const mode of ['raise', 'wrap', 'clip', 'drop'] as const) {
+      expect(() => table.put(far, 9, { mode })).toThrow(RangeArgumentError);
+      expect(() => table.at([far], { mode }).set(9)).toThrow(RangeArgumentError);
+    }
+    expect(() => table.take([-(2n ** 63n)] as unknown as number[], 0, { mode: 'clip' })).not.toThrow();
+  });
+
   it('looks at the indices of each call of a compiled function', async () => {
     const pick = compile((x: Lazy, i: Lazy) => x.take(i).mul(2));
     const x = new Float32Array([1, 2, 3]);
