@@ -12,6 +12,7 @@ import {
   type Phase,
   type PhaseStep,
   type Plan,
+  readsInBlocks,
   type Step,
   type SweepStep,
 } from '../exec/plan/plan.js';
@@ -149,7 +150,8 @@ class Explainer {
     }
     if (step.kind !== 'loop') {
       if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-      const own = step.kind === 'phase' ? 'parts' : run;
+      const isUntuned = run === 'tuned' && step.kind === 'kernel' && readsInBlocks(step, plan);
+      const own = step.kind === 'phase' ? 'parts' : isUntuned ? 'whole' : run;
       const one = explainStep(step, plan, this.#device, own, this.#withSources);
       const lines = graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []);
       return [{ at: locationOf(loops, one.nodes), step: { ...one, lines }, own: step, plan, run: own }];

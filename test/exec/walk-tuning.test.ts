@@ -3,6 +3,9 @@
  * (`tune: true`).
  */
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { walksOf } from '../../src/codegen/cpu/tape.js';
 import { printWalk, type Walk } from '../../src/codegen/cpu/tape-plan.js';
@@ -15,7 +18,7 @@ import { explainTuned, type Schedules, tuneKernels } from '../../src/exec/target
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { CPU_WALKS } from '../../src/exec/targets/walk-tuning.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
-import { compile, elementwise, iterate, type Lazy, lazy, softmax } from '../../src/index.js';
+import { compile, elementwise, iterate, type Lazy, lazy, loadNpy, npy, softmax } from '../../src/index.js';
 import { CUDA_CASES } from '../codegen/cuda-cases.js';
 import { planOnDevice } from '../support/device-plan.js';
 import { randomValues } from '../support/random.js';
@@ -114,6 +117,21 @@ describe('a compute that measures walks', () => {
     clearTuning();
     const inBlocks = { ...plan, buffers: plan.buffers.map((each) => ({ ...each, readInBlocks: true })) };
     expect((await tuneKernels(inBlocks, CPU, measured)).size).toBe(0);
+  });
+
+  it('leaves kernels alone that read a file as they go, and says nothing of measurements there', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-walks-'));
+    try {
+      const data = numbers(2 ** 18);
+      await lazy(data, { shape: [512, 512] }).compute({ to: npy(join(folder, 'x.npy')) });
+      const x = await loadNpy(join(folder, 'x.npy'));
+      const halves = x.mul(0.5);
+      expect(String(x.T.mul(0.5).explain({ device, tune: true }))).toContain('measured when');
+      expect((await halves.compute({ device, tune: true })).data).toEqual(data.map((value) => value / 2));
+      expect(String(halves.explain({ device, tune: true }))).not.toContain('measure');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('leaves kernels alone whose data decide when they end', async () => {

@@ -189,6 +189,10 @@ export function wholeKernels(step: Step): readonly KernelStep[] {
   return step.kind === 'kernel' ? [step] : [];
 }
 
+/** Whether a step reads a file as it goes, and waits for that: no other schedule makes it faster. */
+export const readsInBlocks = ({ buffers }: KernelStep, plan: DevicePlan): boolean =>
+  buffers.some((buffer) => plan.buffers[buffer]!.readInBlocks === true);
+
 /** The kernels that a step runs. */
 export function kernelsOf(step: Step): readonly Kernel[] {
   if (step.kind === 'sweep') return step.body.flatMap((part) => kernelsOf(part.step));

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import { type DevicePlan, type KernelStep, wholeKernels } from '../plan/plan.js';
+import { type DevicePlan, type KernelStep, readsInBlocks, wholeKernels } from '../plan/plan.js';
 import { fastest, measuredText, processChoices, type Tuned, type Untuned } from '../run/tuning-cache.js';
 import type { Device } from './device.js';
 
@@ -59,9 +59,7 @@ export async function tuneKernels<S>(
   const whole = plan.steps.flatMap(wholeKernels);
   // Equal kernels of a plan are one object.
   const steps = new Map(whole.map((step) => [step.kernel, step]));
-  // Those that read files as they go wait for these.
-  for (const { kernel, buffers } of whole)
-    if (buffers.some((buffer) => plan.buffers[buffer]!.readInBlocks === true)) steps.delete(kernel);
+  for (const step of whole) if (readsInBlocks(step, plan)) steps.delete(step.kernel);
   for (const step of steps.values()) {
     await turnToPlan(true);
     const among = schedules.of(step.kernel, device);
