@@ -19,6 +19,7 @@ import {
   map,
   type Operand,
   reduce,
+  toExpr,
 } from './infer.js';
 import { integerRange } from './scalar.js';
 
@@ -192,6 +193,7 @@ export function arrayEqual(x: Expr, other: Operand, options?: { readonly equalNa
     return map('logicalOr', [same, areNaN]);
   };
   if (isExpr(other)) return areAllEqual(x, other, compare);
+  toExpr('arrayEqual', other); // anything but a scalar is refused, whatever the shape of x
   return x.shape.length === 0 ? compare(x, other) : constant(false, 'bool');
 }
 

@@ -143,10 +143,7 @@ export function interp(x: Expr, places: Operand, heights: Operand, options?: Int
   const [at, given] = [toExpr(op, places), toExpr(op, heights)];
   for (const array of [at, given]) needSizes(op, array);
   for (const array of [x, at, given]) checkReal(op, array);
-  for (const array of [at, given]) {
-    checkLine(op, array);
-    needSizes(op, array);
-  }
+  for (const array of [at, given]) checkLine(op, array);
   const size = at.shape[0]!;
   if (size === 0) throw new ShapeError(expected(op, 'one point or more', 'none'));
   if (given.shape[0] !== size) {

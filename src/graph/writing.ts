@@ -27,7 +27,7 @@ import { isMask, type MaskAmong, maskAmong } from './mask-selectors.js';
 import { reductionRow } from './reductions.js';
 import { selected } from './selecting.js';
 import { parsedSelectors, type Selector, type SliceOptions } from './selectors.js';
-import { broadcastShapes, checkIndex, sameShape } from './shape.js';
+import { broadcastShapes, checkIndex, noElements, sameShape } from './shape.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { flatten, moveaxis } from './views.js';
 
@@ -52,7 +52,7 @@ export function updatedAt(
   const op = `at.${update}`;
   const given = valuesFor(op, update, x, values);
   // Values of as many elements as a mask selects are for its true places.
-  const isForPlaces = given.extent !== undefined && x.extent === undefined;
+  const isForPlaces = given.extent !== undefined && given.extent.length !== x.extent?.length;
   const masked = isForPlaces ? undefined : maskedOf(op, x, selectors);
   if (masked !== undefined) return updatedWhere(op, update, x, masked, given);
   return throughBound(x, (bound) => updatedAtPlaces(op, update, bound, x.extent, selectors, given));
@@ -134,7 +134,12 @@ export function updatedIn(op: string, update: Update, x: Expr, keys: Expr, by: B
   const rest = x.shape.slice(1);
   const width = sizeOfShape(rest);
   const count = x.shape[0]!;
-  if (sizeOfShape(values.shape) === 0 || count * width === 0) return x;
+  if (sizeOfShape(values.shape) === 0) return x;
+  if (count === 0) {
+    const isLeftOut = by === 'within' || by === 'fromEnd' || keys.extent !== undefined;
+    if (isLeftOut) return x;
+    throw new ShapeError(noElements(op, 0));
+  }
   const bins = binsBy(op, count, keys, by);
   const rows = flatten(upToBound(values));
   const inPlace = (line: Expr): Expr => reshape(line, x.shape);
@@ -197,6 +202,7 @@ function updatedWhere(
     const wanted = `values of at most ${behind} axes, or of all ${taken.shape.length}`;
     throw new ShapeError(expected(op, wanted, formatShape(values.shape)));
   }
+  if (sizeOfShape(taken.shape) === 0 && sizeOfShape(values.shape) === 0) return x;
   const given = spread(op, values, taken);
   const names = {
     add: 'add',

@@ -112,6 +112,15 @@ const EXACT: Readonly<Record<string, Job>> = {
     rows.at(Int32Array.of(-1, 1), 2).max(3),
     columns.at(null, -1).set(Float64Array.of(8, 9)),
   ],
+  'values of a mask of an array of that size': ({ x, rows, columns }) => {
+    const [ofLine, ofRows, ofColumns] = [x.greater(1), rows.greater(1), columns.sum(0).greater(1)];
+    return [
+      x.at(ofLine).set(x.slice(ofLine).mul(10)),
+      rows.at(ofRows).add(rows.slice(ofRows)),
+      columns.at(null, ofColumns).max(columns.slice(null, ofColumns).mul(3)),
+      rows.at(ofRows).set(rows),
+    ];
+  },
   put: ({ keys, x }) => [
     known.matrix.put(keys, x),
     known.matrix.put(keys, Float64Array.of(1, 2, 3)),
