@@ -11,6 +11,7 @@ import { currentSite } from '../host/site.js';
 import { checkedIndices } from './checked-indices.js';
 import { depthOf } from './depth.js';
 import type { CheckedIndices, Expr, ExprOf, LoopBody, LoopCount, StepCheck } from './expr.js';
+import { withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { constant, map } from './infer.js';
@@ -226,12 +227,19 @@ function substituted(exprs: readonly Expr[], fixed: ReadonlyMap<Expr, Expr>): re
   const loops = new Map<LoopBody, LoopBody>();
   const visit = (x: Expr): void => {
     const inputs = x.inputs.map((input) => done.get(input)!);
-    const made = over(x, inputs);
+    const made = sized(over(x, inputs));
     done.set(x, made === x ? x : withOwn(made));
   };
   const replaced = (x: Expr): Expr => {
     visitBelow(x, done, () => true, visit);
     return done.get(x)!;
+  };
+  /** A node whose size depends on what has become of states. */
+  const sized = (x: Expr): Expr => {
+    if (x.extent === undefined) return x;
+    const { axis, length } = x.extent;
+    const now = replaced(length);
+    return now === length ? x : withExtent(x, axis, now);
   };
   /** A node with what it has beside its inputs. */
   const withOwn = (x: Expr): Expr => {
@@ -273,8 +281,8 @@ class Closure {
   readonly checked: CheckedIndices[] = [];
   /** Indices that steps change and that may be out of range. */
   readonly #found: FoundIndices[] = [];
-  /** Loops whose indices were looked at. */
-  readonly #loops = new Set<LoopBody>();
+  /** Loops whose indices were looked at, and whether steps change some of those that they capture. */
+  readonly #loops = new Map<LoopBody, boolean>();
   next: readonly Expr[] = [];
 
   constructor(parameters: readonly Expr[]) {
@@ -312,8 +320,7 @@ class Closure {
     const { inputs } = x;
     const fates = inputs.map((input) => this.#fates.get(input)!);
     const isChanged = fates.includes('changes');
-    this.#check(x, isChanged);
-    if (isChanged) return 'changes';
+    if (this.#check(x, isChanged) || isChanged) return 'changes';
     switch (x.kind) {
       case 'const':
         return 'repeated';
@@ -340,20 +347,30 @@ class Closure {
     }
   }
 
-  /** Notes the indices of a node, which need not be its inputs: some are looked at before the loop runs, others in its steps. */
-  #check(x: Expr, isChanged: boolean): void {
-    if (x.kind === 'loop' && this.#loops.has(x.loop)) return;
+  /**
+   * Notes the indices of a node, which need not be its inputs: some are looked at before the loop runs, others in its steps.
+   * Whether there are others.
+   */
+  #check(x: Expr, isChanged: boolean): boolean {
+    const known = x.kind === 'loop' ? this.#loops.get(x.loop) : undefined;
+    if (known !== undefined) return known;
+    let isOfSteps = false;
     for (const checked of checkedIndices(x)) {
       const { indices, length = indices } = checked;
-      for (const each of [indices, length]) visitBelow(each, this.#fates, () => true, this.#decide);
-      const isChanged = [indices, length].some((each) => this.#fates.get(each) === 'changes');
-      if (!isChanged) this.checked.push(checked);
+      // Of elements that all are one number, such as onesLike() has, steps may change how many there are.
+      const { length: count = indices } = indices.extent ?? {};
+      const looked = [indices, length, count];
+      for (const each of looked) visitBelow(each, this.#fates, () => true, this.#decide);
+      const isOwn = looked.some((each) => this.#fates.get(each) === 'changes');
+      isOfSteps ||= isOwn;
+      if (!isOwn) this.checked.push(checked);
       else if (checked.isReliedOn) refuseUnchecked(checked.op);
       else if (checked.length !== undefined || mayBeOut(checked)) this.#found.push(foundIndices(checked));
     }
-    if (x.kind !== 'loop') return;
-    this.#loops.add(x.loop);
-    if (isChanged) this.#found.push(...foundInLoop(x));
+    if (x.kind !== 'loop') return isOfSteps;
+    this.#loops.set(x.loop, isOfSteps);
+    if (isChanged || isOfSteps) this.#found.push(...foundInLoop(x));
+    return isOfSteps;
   }
 
   #repeat(x: Expr, inputs: readonly Expr[], cost: number): Fate {

@@ -12,6 +12,7 @@ import {
   iterate,
   type Lazy,
   lazy,
+  onesLike,
   RangeArgumentError,
   saveNpy,
   whileLoop,
@@ -299,6 +300,36 @@ describe.each(devices)('on %s, an index out of range in a loop', (device) => {
     expect(error.text).toContain(
       '[segmentSum] expected indices from -40 to 39 for axis 0 of 40 elements: 40',
     );
+  });
+
+  it('is one of indices as many as a mask of a state says, whichever of both a step changes', async () => {
+    const [table, start] = [ints(9, 2, 3), ints(1, 2, 0)];
+    const added = (p: Lazy, places: Lazy): Lazy => p.add(table.take(places).sum()).astype('int32');
+    const alike = (p: Lazy, first: number, least: number): Lazy =>
+      added(p, onesLike(p.slice(p.greater(least))).add(first));
+    const loops = [
+      // A mask that no step changes.
+      iterate(2, [start, table], ([p, q]) => [p, q.at(p.slice(p.less(1))).set(7)])[1],
+      iterate(2, [start, table], ([p, q]) => [p, added(q, p.slice(p.greater(0)).flip(0))])[1],
+      // Equal indices, of which a step changes the number.
+      iterate(2, start, (p) => alike(p, 1, 0)),
+      iterate(2, start, (p) => alike(p, 8, 99)),
+      iterate(2, start, (p) => iterate(1, table, (q) => added(q, onesLike(p.slice(p.greater(0))))).sub(8)),
+    ];
+    expect(await numbersOf(device, loops)).toEqual([
+      [7, 2, 3],
+      [19, 12, 13],
+      [16, 17, 15],
+      [1, 2, 0],
+      [3, -4, -3],
+    ]);
+    const wrong = [
+      iterate(2, [start, table], ([p, q]) => [p, q.at(p.slice(p.greater(1)).add(7)).set(7)])[1],
+      iterate(2, start, (p) => alike(p, 8, 0)),
+      iterate(2, start, (p) => iterate(1, table, (q) => added(q, onesLike(p.slice(p.greater(0))).add(8)))),
+    ];
+    for (const each of wrong)
+      expect((await errorOf(each.compute({ device }))).text).toContain('axis 0 of 3 elements: 9');
   });
 
   it('is the first one, of the first step that has one, and of what that computes first', async () => {
