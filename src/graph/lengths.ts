@@ -39,11 +39,28 @@ function once<K, V>(
 export const lengthByRule = (length: Expr, rule: string, make: () => Expr): Expr =>
   once(resultsOf(length).byRule, rule, make);
 
+/** A length that is another one and so many more. */
+interface Lengthened {
+  readonly of: Expr;
+  readonly plus: number;
+}
+const lengthened = new WeakMap<Expr, Lengthened>();
+
 /** The sum of two lengths. */
 export function addLengths(a: Length, b: Length): Length {
-  if (typeof a === 'number') return typeof b === 'number' ? a + b : a === 0 ? b : addLengths(b, a);
-  if (typeof b !== 'number') return once(resultsOf(a).sums, b, () => map('add', [a, b]));
-  return b === 0 ? a : lengthByRule(a, `plus ${b}`, () => map('add', [a, b]));
+  if (typeof a === 'number') return typeof b === 'number' ? a + b : addNumber(b, a);
+  return typeof b === 'number' ? addNumber(a, b) : once(resultsOf(a).sums, b, () => map('add', [a, b]));
+}
+
+function addNumber(length: Expr, plus: number): Expr {
+  if (plus === 0) return length;
+  const inner = lengthened.get(length);
+  if (inner !== undefined) return addNumber(inner.of, inner.plus + plus);
+  return lengthByRule(length, `plus ${plus}`, () => {
+    const made = map('add', [length, plus]);
+    lengthened.set(made, { of: length, plus });
+    return made;
+  });
 }
 
 /** A length so many times. */
@@ -64,8 +81,12 @@ interface Shortened {
 }
 const shortened = new WeakMap<Expr, Shortened>();
 
-/** A length without `cut` elements, at most `most` of them: of one that is such a length the same as of its own. */
+/** A length without `cut` elements, at most `most` of them: of one that is such a length, or one with more, the same as of its own. */
 export function lengthWithout(length: Expr, cut: number, most: number): Expr {
+  const longer = lengthened.get(length);
+  if (longer !== undefined && cut >= longer.plus) return lengthWithout(longer.of, cut - longer.plus, most);
+  if (longer !== undefined && most === Number.POSITIVE_INFINITY)
+    return addNumber(longer.of, longer.plus - cut);
   const inner = shortened.get(length);
   if (inner !== undefined)
     return lengthWithout(inner.of, inner.cut + cut, Math.min(Math.max(inner.most - cut, 0), most));

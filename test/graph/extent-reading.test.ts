@@ -119,6 +119,15 @@ describe('an axis whose size depends on data', () => {
       [-1, -7],
       [2, 1],
     ]);
+    const before = some.cumulativeSum(0, { includeInitial: true });
+    expect(await valuesOf(before.slice('1:').sub(some.cumulativeSum()))).toEqual([0, 0, 0, 0, 0]);
+    expect(await valuesOf(before.slice(':-1').add(some))).toEqual([3, 5, 12, 14, 17]);
+    const padded = some.pad([2, 1]);
+    expect(await valuesOf(padded.slice('1:').slice('2:').sub(some))).toEqual([-1, 5, -5, 1, -3]);
+    expect(await valuesOf(padded.slice('1:-1').slice('2:').sub(some.slice('1:')))).toEqual([0, 0, 0, 0]);
+    expect(await valuesOf(padded.slice('1:').sub(some.pad(1)))).toEqual(Array(7).fill(0));
+    expect(() => padded.slice(':2').sub(some.slice(':2'))).toThrow(/one size that depends on data/);
+    expect(await valuesOf(none.pad(1).slice('1:-1').add(none))).toEqual([]);
     expect(await valuesOf(some.trapezoid())).toBe(14);
     expect(() => some.slice('1:').sub(x.slice(x.less(0)).slice('1:'))).toThrow(
       /one size that depends on data/,
