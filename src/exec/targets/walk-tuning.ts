@@ -11,6 +11,7 @@ import { hasLoops } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { MemoryError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import { cpuInfo, hostMemory, timeTape } from '../native/native.js';
 import type { Device } from './device.js';
 import { explainTuned, type Schedules } from './kernel-tuning.js';
@@ -28,6 +29,9 @@ const MOST_OF_MEMORY = 0.25;
 const bytesOf = ({ buffers }: Kernel): number =>
   buffers.reduce((sum, { dtype, elementCount }) => sum + elementCount * byteLengthOf(dtype), 0);
 
+/** The system reads files of every core for it. */
+const modelOfCpu = once(() => cpus()[0]?.model);
+
 export const CPU_WALKS: Schedules<Walk> = {
   // Data decide when a loop ends; none of them are at hand.
   of: (kernel) => (hasLoops(kernel) ? walksOf(kernel).slice(0, 1) : walksOf(kernel).slice(0, MOST_WALKS)),
@@ -37,7 +41,7 @@ export const CPU_WALKS: Schedules<Walk> = {
     // Other processes read the key: a tape has the names of its operations, a kernel's fingerprint numbers of this process.
     const { words, ops } = encodeTape(kernel);
     const tape = createHash('sha256').update(words).digest('hex');
-    return [cpus()[0]?.model, isa, threads, tape, ops];
+    return [modelOfCpu(), isa, threads, tape, ops];
   },
   bytesOf,
   async measure({ kernel }, walks) {
