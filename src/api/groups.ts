@@ -57,7 +57,7 @@ export class Groups<Results extends GroupResults> {
    * //=>  [3. 4.]]
    */
   sum(): Results['sum'] {
-    return this.#reduced(this.sum, segmentSum);
+    return called(this.sum, () => this.#reduced(segmentSum)) as Results['sum'];
   }
 
   /**
@@ -68,7 +68,7 @@ export class Groups<Results extends GroupResults> {
    * //=> [3. 2.]
    */
   prod(): Results['sum'] {
-    return this.#reduced(this.prod, segmentProd);
+    return called(this.prod, () => this.#reduced(segmentProd)) as Results['sum'];
   }
 
   /**
@@ -79,7 +79,7 @@ export class Groups<Results extends GroupResults> {
    * //=> [2. 2.]
    */
   mean(): Results['mean'] {
-    return this.#reduced(this.mean, segmentMean);
+    return called(this.mean, () => this.#reduced(segmentMean)) as Results['mean'];
   }
 
   /**
@@ -90,7 +90,7 @@ export class Groups<Results extends GroupResults> {
    * //=> [1. 2.]
    */
   min(): Results['same'] {
-    return this.#reduced(this.min, segmentMin);
+    return called(this.min, () => this.#reduced(segmentMin)) as Results['same'];
   }
 
   /**
@@ -101,7 +101,7 @@ export class Groups<Results extends GroupResults> {
    * //=> [3. 2.]
    */
   max(): Results['same'] {
-    return this.#reduced(this.max, segmentMax);
+    return called(this.max, () => this.#reduced(segmentMax)) as Results['same'];
   }
 
   /**
@@ -121,7 +121,7 @@ export class Groups<Results extends GroupResults> {
     }) as Results['count'];
   }
 
-  #reduced(method: () => unknown, reduction: typeof segmentSum): unknown {
-    return called(method, () => this.#wrap(reduction(this.#x, this.#keys, this.#groups, this.#options)));
+  #reduced(reduction: typeof segmentSum): unknown {
+    return this.#wrap(reduction(this.#x, this.#keys, this.#groups, this.#options));
   }
 }

@@ -296,6 +296,10 @@ describe('an array whose size depends on data', () => {
       await expect(job.compute({ device: 'cpu' })).rejects.toThrow(
         new RegExp(`^\\[${names[k]}\\] expected indices from .*sized-gathering`, 's'),
       );
+    for (const name of GROUPS)
+      await expect(x.groupBy(keys, 3)[name]().compute({ device: 'cpu' })).rejects.toThrow(
+        /expected indices from .*sized-gathering/s,
+      );
     await expect(keys.astype('uint64').bincount(6).compute()).rejects.toThrow(RangeArgumentError);
   });
 

@@ -78,7 +78,9 @@ const product: Row = (x, draw) => {
 };
 
 const isSame: Row = (x) =>
-  x.exact ? callOf(x, 'arrayEqual', [callOf(x, 'positive', [])], integersTo(1)) : undefined;
+  x.exact && x.lazy.dtype !== 'bool'
+    ? callOf(x, 'arrayEqual', [callOf(x, 'positive', [])], integersTo(1))
+    : undefined;
 
 const largest: Row = (x, draw) =>
   isReal(x) && x.exact ? callOf(x, draw.of(['nanMax', 'nanMin']), [axisOf(x)]) : undefined;
