@@ -161,8 +161,8 @@ const EXACT: Readonly<Record<string, Job>> = {
   elementwise: ({ x, y, columns }) => [
     x.clip(y, 2),
     x.fmax(y),
-    x.interp(Int32Array.of(-3, 0, 5), Int32Array.of(1, 7, -1)),
-    columns.interp(Int32Array.of(-3, 0, 5), Int32Array.of(1, 7, -1)),
+    x.interp(Int32Array.of(-4, 0, 4), Int32Array.of(1, 5, -3)),
+    columns.interp(Int32Array.of(-4, 0, 4), Int32Array.of(1, 5, -3)),
     fullLike(x, 3),
     select([x.greater(1), y.greater(1)], [x, y], 0),
   ],
