@@ -287,8 +287,8 @@ export class Lazy<out D extends DType = DType> {
    * -1).set(0)`. A boolean array of the same shape selects where it is true; its values broadcast to the array,
    * where NumPy takes one for each, unless they were selected by the same mask: `x.at(mask).add(y.slice(mask))`.
    * Throws what `slice` throws, and when it is computed a RangeArgumentError for indices out of range, before
-   * anything is written, unless `{ mode: 'wrap' }` or `{ mode: 'clip' }` says what they are (for rows selected by
-   * one array also `{ mode: 'drop' }`).
+   * anything is written, unless `{ mode: 'wrap' }` or `{ mode: 'clip' }` says what they are, or `{ mode: 'drop' }`
+   * leaves their values out.
    *
    * @example
    * await lazy([1, 2, 3]).at([[0, 2]]).set(9).compute()

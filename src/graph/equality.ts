@@ -6,7 +6,7 @@ import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
 import { upToBound, withExtent } from './extent.js';
 import { constant, map, reduce } from './infer.js';
-import type { Length } from './lengths.js';
+import { lengthOf } from './lengths.js';
 
 /** Whether all sizes agree and `compare` holds for all elements. */
 export function areAllEqual(x: Expr, other: Expr, compare: (a: Expr, b: Expr) => Expr): Expr {
@@ -29,6 +29,3 @@ export function areAllEqual(x: Expr, other: Expr, compare: (a: Expr, b: Expr) =>
   ]);
   return agree.reduce((result, each) => map('logicalAnd', [result, each]), all);
 }
-
-const lengthOf = ({ shape, extent }: Expr, axis: number): Length =>
-  extent?.axis === axis ? extent.length : shape[axis]!;

@@ -8,6 +8,10 @@ import { map } from './infer.js';
 /** The size of an axis: a number, or an int64 scalar that is known when the graph has run. */
 export type Length = number | Expr;
 
+/** The size of an axis of an array. */
+export const lengthOf = ({ shape, extent }: Expr, axis: number): Length =>
+  extent?.axis === axis ? extent.length : shape[axis]!;
+
 /** The results that a length has: with other lengths, and by rules of numbers. */
 interface Results {
   readonly sums: WeakMap<Expr, Expr>;

@@ -13,6 +13,7 @@ import { upToBound, withExtent } from './extent.js';
 import { inRangeOf, readingOf, withElements } from './filling.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, iota, map, type Operand } from './infer.js';
+import { lengthOf } from './lengths.js';
 import { withoutMasks } from './mask-selectors.js';
 import {
   type IndexPick,
@@ -23,7 +24,7 @@ import {
   type SliceOptions,
 } from './selectors.js';
 import { broadcastShapes } from './shape.js';
-import { lengthOf, noneTaken, taken, upTo } from './taking.js';
+import { noneTaken, taken, upTo } from './taking.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { moveaxis } from './views.js';
 

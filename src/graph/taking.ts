@@ -20,7 +20,7 @@ import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
 import { cast, constant, iota, isExpr, map } from './infer.js';
 import { indexAlong } from './joins.js';
-import type { Length } from './lengths.js';
+import { lengthOf } from './lengths.js';
 import { lineOf } from './lines.js';
 import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
@@ -73,10 +73,6 @@ function takenOr(op: string, x: Expr, indices: Expr | number | IndexList, at: nu
   const isFound = reshape(isInside, [...places.shape, ...after.map(() => 1)]);
   return map('where', [isFound, found, value]);
 }
-
-/** The size of an axis. */
-export const lengthOf = ({ shape, extent }: Expr, axis: number): Length =>
-  extent?.axis === axis ? extent.length : shape[axis]!;
 
 /** The array up to the bound of an axis, of which indices are known to be in range. */
 export const upTo = (x: Expr, axis: number): Expr => (x.extent?.axis === axis ? upToBound(x) : x);
