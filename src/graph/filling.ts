@@ -9,8 +9,8 @@ import { oneOf } from './arguments.js';
 import { type DType, isComplex, isFloat, type Scalar } from './dtype.js';
 import type { Expr, IndexMode } from './expr.js';
 import { formatShape } from './format.js';
-import { type IndexList, int64Array, listed } from './index-lists.js';
-import { cast, constant, inDType, isExpr, map, type Operand } from './infer.js';
+import { type IndexList, indicesOf } from './index-lists.js';
+import { cast, constant, inDType, map, type Operand } from './infer.js';
 import type { Length } from './lengths.js';
 import { sameShape } from './shape.js';
 import { broadcast } from './view-nodes.js';
@@ -56,7 +56,7 @@ export function inRangeOf(
   indices: Expr | number | IndexList,
   length: Length,
 ): { readonly places: Expr; readonly isInside: Expr } {
-  const given = isExpr(indices) ? indices : arrayOf(op, indices);
+  const given = indicesOf(op, indices);
   const isSigned = !given.dtype.startsWith('uint');
   const index = given.dtype === 'uint64' ? given : cast(given, 'int64');
   const size = given.dtype === 'uint64' && typeof length !== 'number' ? cast(length, 'uint64') : length;
@@ -67,11 +67,6 @@ export function inRangeOf(
     ? map('where', [map('less', [index, 0]), map('add', [index, size]), index])
     : index;
   return { places: cast(map('where', [isInside, fromStart, 0]), 'int64'), isInside };
-}
-
-function arrayOf(op: string, indices: number | IndexList): Expr {
-  const { flat, shape } = listed(op, indices);
-  return int64Array(flat, shape);
 }
 
 /** An array in which axes without elements have one, as index 0 reads it: no index of such an axis is in range. */

@@ -7,7 +7,7 @@ import { isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import { denseStrides } from './graph.js';
-import { hostArray } from './infer.js';
+import { hostArray, isExpr } from './infer.js';
 
 /** Indices as lists of integers, nested or not. */
 export type IndexList = readonly (number | IndexList)[];
@@ -44,6 +44,13 @@ export function listed(
     return [];
   };
   return { shape: shapeOf(indices), flat };
+}
+
+/** Indices as an array of integers. */
+export function indicesOf(op: string, indices: Expr | number | IndexList): Expr {
+  if (isExpr(indices)) return integers(op, indices);
+  const { flat, shape } = listed(op, indices);
+  return int64Array(flat, shape);
 }
 
 /** The int64 array of integers in C order. */

@@ -34,12 +34,12 @@ export function taken(
   axis?: number | null,
   reading: Reading = 'raise',
 ): Expr {
-  const index = isExpr(indices) ? integers(op, indices) : undefined;
-  const list = index === undefined ? listed(op, indices) : undefined;
   const isLine = axis === undefined || axis === null;
   const source = isLine ? lineOf(x) : x;
   const at = isLine ? 0 : normalizeAxis(op, axis, x.shape.length);
-  if (typeof reading !== 'string') return takenOr(op, source, index ?? indices, at, reading.value);
+  if (typeof reading !== 'string') return takenOr(op, source, indices, at, reading.value);
+  const index = isExpr(indices) ? integers(op, indices) : undefined;
+  const list = index === undefined ? listed(op, indices) : undefined;
   const mode = reading;
   const size = source.shape[at]!;
   const isWithin = source.extent?.axis === at;
@@ -88,8 +88,7 @@ export function takenAlong(
   const ndim = x.shape.length;
   const at = normalizeAxis(op, axis ?? -1, ndim);
   if (typeof reading !== 'string') {
-    const given = isExpr(indices) ? integers(op, indices) : indices;
-    const { places, isInside } = inRangeOf(op, given, lengthOf(x, at));
+    const { places, isInside } = inRangeOf(op, indices, lengthOf(x, at));
     const source = upTo(withElements(x, [at], reading.value), at);
     return map('where', [isInside, takenAlong(op, source, places, at, 'clip'), reading.value]);
   }

@@ -9,9 +9,9 @@ import type { Expr } from './expr.js';
 import { meetingExtent, needSizes, unknownSize } from './extent.js';
 import type { Reading } from './filling.js';
 import { sizeOfShape } from './graph.js';
-import { type IndexList, int64Array, integers, listed } from './index-lists.js';
+import { type IndexList, indicesOf } from './index-lists.js';
 import { take } from './indexing.js';
-import { constant, iota, isExpr, type Operand } from './infer.js';
+import { constant, iota, type Operand } from './infer.js';
 import { normalizeAxis, sameShape } from './shape.js';
 import { takenAlong } from './taking.js';
 import { broadcast, reshape } from './view-nodes.js';
@@ -108,11 +108,4 @@ export function putAlongAxis(
 function readingFor(op: string, options: PutOptions | undefined): Reading {
   const mode = oneOf(op, 'a mode', OUT_OF_RANGE, options?.mode ?? 'raise');
   return mode === 'drop' ? { value: constant(-1, 'int64') } : mode;
-}
-
-/** Indices as an array of integers. */
-function indicesOf(op: string, indices: Expr | number | IndexList): Expr {
-  if (isExpr(indices)) return integers(op, indices);
-  const { flat, shape } = listed(op, indices);
-  return int64Array(flat, shape);
 }

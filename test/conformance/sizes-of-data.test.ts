@@ -23,6 +23,7 @@ import { run } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { sizeOf, toScalars } from '../support/host.js';
 import { Draw } from '../support/random.js';
+import { BETWEEN, SELECTING } from '../support/random-orders.js';
 
 /** An array of such a size, another one of the same, and one that they were chosen from. */
 interface Given {
@@ -76,16 +77,6 @@ const ORDERS: Readonly<Record<string, Case>> = {
   },
 };
 
-const METHODS = [
-  'linear',
-  'midpoint',
-  'hazen',
-  'weibull',
-  'median_unbiased',
-  'averaged_inverted_cdf',
-] as const;
-const SELECTING = ['lower', 'higher', 'nearest', 'inverted_cdf', 'closest_observation'] as const;
-
 const axesOf = (x: Lazy, draw: Draw): number | number[] | null =>
   draw.of([null, draw.below(x.ndim), x.ndim > 1 ? [0, x.ndim - 1] : [0]]);
 
@@ -95,7 +86,7 @@ const QUANTILES: Readonly<Record<string, Case>> = {
     return [x.median(axes, { keepdims }), x.nanMedian(axes, { keepdims })];
   },
   quantile: ({ x }, draw) => {
-    const methods = isFloat(x.dtype) ? [...METHODS, ...SELECTING] : METHODS;
+    const methods = isFloat(x.dtype) ? [...BETWEEN, ...SELECTING] : BETWEEN;
     const options = { keepdims: draw.below(2) === 0, method: draw.of(methods) };
     const [q, axes] = [draw.of([0.5, 0, 1, [0.25, 0.75], [0.1, 0.5, 0.99]]), axesOf(x, draw)];
     return [x.quantile(q, axes, options), x.nanQuantile(q, axes, options)];

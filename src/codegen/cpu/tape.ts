@@ -127,7 +127,7 @@ const REPEAT = 'repeat';
 /** The kinds of values of a loop's step, as the tape numbers them. */
 const STEP_VALUE = { map: 0, cast: 1, repeat: 2, const: 3 } as const;
 
-/** The blockings of a kernel that give the same bits; a bench times the tapes of all. */
+/** The blockings of a kernel in which its sums keep their order; tests run the tapes of all. */
 export function blockingsOf(source: Kernel): readonly Blocking[] {
   const kernel = prepare(source);
   return blockingsInOrder(kernel, levelsOf(kernel));

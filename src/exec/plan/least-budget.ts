@@ -33,7 +33,7 @@ export interface Fit {
 /**
  * Finds the least budget above one that was refused. `planned`: what a plan within a budget holds, or what stands in its way,
  * with an estimate of what would do; a large enough one has to suffice. `guess`: bytes that are likely enough. `steps`: of
- * each plan, for the number of attempts. What the last plan holds is most often enough as well, and is said then.
+ * each plan, for the number of attempts. The bytes that the last plan holds are most often enough as well, and are the answer then.
  */
 export function* leastBudget<Why extends { readonly needed: number }>(
   refused: number,
