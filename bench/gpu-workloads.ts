@@ -6,7 +6,7 @@
 import { type DType, fft, type Lazy, sparse, topK } from '../src/index.js';
 import { decompositions } from './decompositions.js';
 import * as expressions from './expressions.js';
-import { lorenzStep, rgbToHsv } from './joined-expressions.js';
+import { fusedPrograms } from './fused-programs.js';
 import {
   elementCount,
   type Input,
@@ -36,7 +36,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...transforms(size),
     ...decompositions(size),
     ...ownKernels(size),
-    ...joins(size),
+    ...fusedPrograms(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -126,16 +126,6 @@ function randomNumbers(size: Size): Workload[] {
 }
 
 /** Arrays that are taken apart and joined again. */
-function joins(size: Size): Workload[] {
-  const [states, image] = [[3, size(10 ** 7, 1000)], size([8192, 8192, 3], [64, 65, 3])];
-  return [
-    make('runge_kutta', states, [{ shape: states, seed: 1, low: -10, high: 30 }], lorenzStep, {
-      bytes: 8 * elementCount(states),
-    }),
-    make('rgb_to_hsv', image, [{ shape: image, seed: 1 }], rgbToHsv, { bytes: 8 * elementCount(image) }),
-  ];
-}
-
 /** Functions of the user's own. */
 function ownKernels(size: Size): Workload[] {
   const [n, side, steps] = [size(2 ** 28, 2 ** 18), size(4096, 64), size(1000, 100)];

@@ -11,10 +11,11 @@ import { comparisonTable } from '../bench/table.js';
 import { uniform, type Workload } from '../bench/workload.js';
 import { resultByLoop, uniformByLoop } from './support/bench-references.js';
 
-/** Relative to the sum of magnitudes; a result in bfloat16 has 8 bits. */
+/** Relative to the sum of magnitudes; a result in bfloat16 has 8 bits, one in float16 has 11. */
 const TOLERANCE: Readonly<Record<string, number>> = {
   float32: 1e-5,
   float64: 1e-12,
+  float16: 1e-4,
   bfloat16: 1e-3,
   int32: 1e-12,
   int64: 1e-12,

@@ -3,7 +3,8 @@
  * checks against.
  */
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
-import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
+import { toBfloat16, toFloat16 } from '../../src/graph/half.js';
+import type { DType } from '../../src/index.js';
 import {
   choleskyByLoop,
   eigenvaluesByLoop,
@@ -12,6 +13,13 @@ import {
   upperFactorByLoop,
 } from './bench-decompositions.js';
 import { filteredRows, realParts, realRows, sizesOfSquare } from './bench-fourier.js';
+import {
+  attentionByLoop,
+  covarianceByLoop,
+  largestCosines,
+  rollingScores,
+  stencil27ByLoop,
+} from './bench-fused.js';
 import { hsvByLoop, lorenzStepByLoop } from './bench-joined.js';
 import { normalsOfWords, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
 
@@ -20,6 +28,14 @@ export function uniformByLoop(input: Input): Float64Array {
   const values = unsortedByLoop(input);
   return input.isSorted ? values.sort() : values;
 }
+
+const ROUNDINGS: Readonly<Partial<Record<DType, (value: number) => number>>> = {
+  uint8: Math.trunc,
+  int32: Math.trunc,
+  int64: Math.trunc,
+  float16: toFloat16,
+  bfloat16: toBfloat16,
+};
 
 function unsortedByLoop(input: Input): Float64Array {
   const { shape, seed, low = 0, high = 1, dtype, pieces = 1, every } = input;
@@ -33,8 +49,7 @@ function unsortedByLoop(input: Input): Float64Array {
     hash = (hash ^ (hash >>> 16)) >>> 0;
     const unit = (hash >>> 8) * 2 ** -24;
     const value = Math.fround(Math.fround(low) + Math.fround(Math.fround(high - low) * unit));
-    if (dtype === 'int32' || dtype === 'int64') return Math.trunc(value);
-    return dtype === 'bfloat16' ? fromBfloat16Bits(toBfloat16Bits(value)) : value;
+    return (dtype && ROUNDINGS[dtype]?.(value)) ?? value;
   };
   const values = new Float64Array(count);
   for (let k = 0; k < count; k++) values[k] = valueAt(k);
@@ -224,6 +239,19 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   saxpy_trig: (_, x, y) => map(x!, (value, i) => Math.exp(0.5 * Math.sin(value) + Math.cos(y![i]!))),
   runge_kutta: (_, x) => lorenzStepByLoop(x!),
   rgb_to_hsv: (_, x) => hsvByLoop(x!),
+  rgb_to_hsv_uint8: (_, x) => hsvByLoop(map(x!, (value) => value / 255)),
+  attention: ({ shape }, ...operands) => attentionByLoop(shape, operands, false),
+  attention_causal: ({ shape }, ...operands) => attentionByLoop(shape, operands, true),
+  cosine_row_max: ({ shape }, x) => largestCosines(shape, x!),
+  covariance: ({ shape }, x) => covarianceByLoop(shape, x!),
+  stencil27: ({ shape }, x) => stencil27ByLoop(shape, x!),
+  rolling_z_score: (workload, x) => rollingScores(last(workload), x!),
+  bands_16: (_, x) =>
+    inBins(
+      16,
+      map(x!, (value) => Math.floor(value * 16)),
+      () => 1,
+    ),
   softplus: (_, x) => map(x!, (value) => Math.max(0, value) + Math.log1p(Math.exp(-Math.abs(value)))),
   long_chain: ({ flops }, x) =>
     flops === undefined
