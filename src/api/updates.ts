@@ -2,10 +2,12 @@
  * Updates: `x.at(…)`, which gives arrays with some elements set or combined with values. Made by `lazy.ts`, which
  * says how its arguments are nodes and its results arrays.
  */
+
+import type { Update } from '../graph/box-updates.js';
 import type { Expr } from '../graph/expr.js';
 import type { Operand } from '../graph/infer.js';
 import type { Selector } from '../graph/selectors.js';
-import { type Update, type UpdateOptions, updatedAt } from '../graph/writing.js';
+import { type UpdateOptions, updatedAt } from '../graph/writing.js';
 import { called } from '../host/site.js';
 
 /** Conversions that updates take from the handle: of values to operands, and of nodes to arrays. */

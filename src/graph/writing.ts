@@ -7,7 +7,8 @@
  *
  *     x.at(i, [1, 3]).add(v)   →   x + sums of v in bins (0 … size - 1 of x's shape).slice(i, [1, 3])
  *
- * A mask needs no bins: what the selectors beside it take is updated where it is true, and written back.
+ * Numbers and ranges of neighbours select a box, which needs no bins (`box-updates.ts`), nor does a mask:
+ * what the selectors beside it take is updated where it is true, and written back.
  *
  *     x.at(i, mask).add(v)   →   x.at(i).set(where(mask, y + v, y)) with y = x.slice(i)
  */
@@ -16,6 +17,7 @@ import { binMode, binsBy, type OutOfRange } from './bin-arguments.js';
 import { productsIn } from './bin-products.js';
 import type { BinMode } from './bin-units.js';
 import { extremesIn, lastIn, sumsIn } from './binning.js';
+import { COMBINING, selectedBox, type Update, updatedBox } from './box-updates.js';
 import { type DType, isComplex, kindOf } from './dtype.js';
 import type { Expr, Extent } from './expr.js';
 import { meetingExtent, throughBound, unknownSize, upToBound, withExtent } from './extent.js';
@@ -39,9 +41,6 @@ export interface UpdateOptions {
   readonly mode?: OutOfRange | undefined;
 }
 
-/** How a value meets an element. */
-export type Update = 'set' | 'add' | 'subtract' | 'multiply' | 'min' | 'max';
-
 /** An array whose elements at some selectors are updated; of equal places, all count, or the last one is set. */
 export function updatedAt(
   update: Update,
@@ -55,6 +54,9 @@ export function updatedAt(
   const isForPlaces = given.extent !== undefined && given.extent.length !== x.extent?.length;
   const masked = isForPlaces ? undefined : maskedOf(op, x, selectors);
   if (masked !== undefined) return updatedWhere(op, update, x, masked, given);
+  const isSized = x.extent === undefined && given.extent === undefined && !isOptions(selectors.at(-1));
+  const box = isSized ? selectedBox(op, x, selectors as readonly Selector[]) : undefined;
+  if (box !== undefined) return updatedBox(op, update, x, box, spread(op, given, box));
   return throughBound(x, (bound) => updatedAtPlaces(op, update, bound, x.extent, selectors, given));
 }
 
@@ -204,14 +206,7 @@ function updatedWhere(
   }
   if (sizeOfShape(taken.shape) === 0 && sizeOfShape(values.shape) === 0) return x;
   const given = spread(op, values, taken);
-  const names = {
-    add: 'add',
-    subtract: 'subtract',
-    multiply: 'multiply',
-    min: 'minimum',
-    max: 'maximum',
-  } as const;
-  const updated = update === 'set' ? given : map(names[update], [taken, given], op);
+  const updated = update === 'set' ? given : map(COMBINING[update], [taken, given], op);
   const all = moveaxis(map('where', [reshape(mask, around), updated, taken], op), ofValues, own);
   return others.every((part) => part === null || part === '...') ? all : updatedAt('set', x, others, all);
 }
