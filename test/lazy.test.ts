@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { OP_NAMES, opRow } from '../src/graph/ops.js';
 import { REDUCTION_NAMES } from '../src/graph/reducing.js';
 import { reductionRow } from '../src/graph/reductions.js';
-import { formatSite } from '../src/host/site.js';
+import { formatSite, lineOf } from '../src/host/site.js';
 import * as weft from '../src/index.js';
 import { ArgumentError, DTypeError, Lazy, lazy, ones, ShapeError, zeros } from '../src/index.js';
 import { valuesOf } from './support/values-of.js';
@@ -349,7 +349,8 @@ describe('reductions', () => {
 describe('call sites', () => {
   it("are the user's line, in composites too, and cost no stack depth elsewhere", () => {
     const limit = Error.stackTraceLimit;
-    const made = [lazy([1, 2]), weft.exp([1]), lazy([1, 2]).softmax(), zeros(2), lazy([1]).T.add(1)];
+    const converted = lazy([1, 2], { dtype: 'int8' });
+    const made = [converted, weft.exp([1]), lazy([1, 2]).softmax(), zeros(2), lazy([1]).T.add(1)];
     const softmax = made[2]!.expr;
     for (const site of [...made.map((x) => x.expr.site), softmax.inputs[0]!.site]) {
       expect(formatSite(site)).toContain('lazy.test.ts');
@@ -358,9 +359,35 @@ describe('call sites', () => {
   });
 
   it('are left when a call throws', () => {
-    expect(() => lazy([1]).add('x' as unknown as number)).toThrow(ArgumentError);
-    const first = formatSite(lazy([1]).expr.site);
-    expect(formatSite(lazy([1]).expr.site)).not.toBe(first);
+    const x = lazy([1]);
+    expect(() => x.add('x' as unknown as number)).toThrow(ArgumentError);
+    expect(lazy([1]).expr.site).toBeUndefined();
+    const first = formatSite(x.abs().expr.site);
+    expect(formatSite(x.abs().expr.site)).not.toBe(first);
+  });
+
+  it('are those of readers where an array is read as it is, and its own where it is converted', async () => {
+    const data = new Float32Array([1, 2]);
+    const leaves = [lazy(data), lazy([1, 2]), lazy(new weft.NDArray(data, [2], 'float32'))];
+    for (const leaf of leaves) expect([leaf.expr.kind, leaf.expr.site]).toEqual(['source', undefined]);
+    const shaped = { data: new Uint8Array([0, 2]), shape: [2], dtype: 'bool' };
+    for (const x of [lazy(data, { dtype: 'float64' }), lazy(shaped), lazy(leaves[0]!, { dtype: 'int32' })])
+      expect(formatSite(x.expr.site)).toContain('lazy.test.ts');
+
+    const lines = (x: Lazy): unknown =>
+      x
+        .explain({ device: 'cpu' })
+        .toJSON()
+        .steps.map((step) => step.lines);
+    const read = lazy(data);
+    const sum = read.add(1);
+    expect(lines(sum)).toEqual([[lineOf(sum.expr.site)]]);
+    const cast = lazy(data, { dtype: 'float64' });
+    expect(lines(cast)).toEqual([[lineOf(cast.expr.site)]]);
+
+    structuredClone(data, { transfer: [data.buffer] });
+    const told: unknown = await sum.compute().catch((error: unknown) => error);
+    expect((told as Error).message).toContain(`made at ${formatSite(sum.expr.site)}`);
   });
 
   it('are left when a method is called on nothing, and when there is no stack left', () => {

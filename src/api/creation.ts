@@ -15,6 +15,7 @@ import { indexAlong } from '../graph/joins.js';
 import { isScalar } from '../graph/scalar.js';
 import { checkShape, clippedInteger, type ShapeArgument } from '../graph/shape.js';
 import { broadcast } from '../graph/view-nodes.js';
+import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { type ArrayOptions, arrayExpr } from '../host/host-array.js';
 import { heldScalar, scalarDType } from '../host/nested.js';
@@ -22,6 +23,7 @@ import { beginCall, called, endCall, limitTrace } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
+import { NDArray } from './ndarray.js';
 
 /** Options of functions that make arrays of one dtype. */
 export interface DTypeOption {
@@ -83,9 +85,10 @@ export function lazy<T extends ArrayLike>(
 /** An array in a dtype that may be given; see the form with a dtype. */
 export function lazy(input: ArrayLike, options?: ArrayOptions): Lazy;
 export function lazy(input: ArrayLike, options?: ArrayOptions, ...more: readonly unknown[]): Lazy {
+  const isNoted = options?.dtype !== undefined || !isReadAsItIs(input);
   // Written out, since graphs have many leaves: `called` would capture one frame more.
-  const limit = limitTrace();
-  beginCall(Error(), limit);
+  const limit = isNoted ? limitTrace() : 0;
+  if (isNoted) beginCall(Error(), limit);
   try {
     if (more.length > 0) refuseMore('lazy', 2, [input, options, ...more]);
     checkOptions('lazy', options, LAZY_OPTIONS);
@@ -93,11 +96,18 @@ export function lazy(input: ArrayLike, options?: ArrayOptions, ...more: readonly
   } catch (error) {
     throw atCaller(error, lazy); // node-do-not-add-exception-line
   } finally {
-    endCall();
+    if (isNoted) endCall();
   }
 }
 
 const LAZY_OPTIONS = ['dtype', 'shape'];
+
+/**
+ * Whether data becomes a leaf of the graph in its own dtype. A leaf computes nothing: errors and `explain()` name the line of
+ * its readers, and its own would take as long as all else.
+ */
+const isReadAsItIs = (input: ArrayLike): boolean =>
+  isTypedArray(input) || input instanceof NDArray || Array.isArray(input);
 
 /** A Lazy in the dtype that is asked for. */
 function converted(x: Lazy, options: ArrayOptions | undefined): Lazy {
