@@ -4,7 +4,7 @@ import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
 import { trafficOf } from '../../src/fusion/kernel/traffic.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
-import { type DType, type Lazy, placeholder } from '../../src/index.js';
+import { arange, type DType, type Lazy, placeholder, stack, where } from '../../src/index.js';
 import { partitionOf } from '../support/graphs.js';
 
 const x = (shape: readonly number[], dtype: DType = 'float32'): Lazy => placeholder(shape, { dtype });
@@ -28,6 +28,16 @@ function diffused(u: Lazy): Lazy {
   return u.at([1, -1], [1, -1]).set(inner.add(around.sub(inner.mul(4)).mul(0.1)));
 }
 
+/** A step of a shallow water model, whose state is the height and the momenta; everything is periodic. */
+function shallowWater(state: Lazy): Lazy {
+  const [h, hu, hv] = [0, 1, 2].map((k) => state.slice(k)) as [Lazy, Lazy, Lazy];
+  const [u, v, pressure] = [hu.div(h), hv.div(h), h.square().mul(4.9)];
+  const across = stack([hu, hu.mul(u).add(pressure), hu.mul(v)]);
+  const along = stack([hv, hu.mul(v), hv.mul(v).add(pressure)]);
+  const slopes = [across.roll(-1, 1).sub(across.roll(1, 1)), along.roll(-1, 2).sub(along.roll(1, 2))];
+  return state.sub(slopes[0]!.add(slopes[1]!).mul(0.05));
+}
+
 const PROGRAMS: Readonly<Record<string, Program>> = {
   'a step of diffusion that is set inside a fixed border': {
     inputs: [x([500, 700])],
@@ -38,6 +48,28 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     inputs: [x([500, 700])],
     build: (u) => u!.at(null, [10, 20]).multiply(2).at(0).set(0),
     kernels: 1,
+  },
+  'fluxes that are stacked, rolled and subtracted': {
+    inputs: [x([3, 512, 500], 'float64')],
+    build: (state) => shallowWater(state!),
+    kernels: 1,
+  },
+  'means of columns in the place of NaN, which are known after a first reading': {
+    inputs: [x([10_000, 256])],
+    build: (a) => where(a!.isnan(), a!.nanMean(0), a!),
+    kernels: 2,
+    moved: 1.505,
+  },
+  'a cross-entropy with its gradient, which takes one score of each row': {
+    inputs: [x([8192, 1000]), x([8192], 'int64')],
+    build: (scores, labels) => {
+      const columns = labels!.slice(null, 'newaxis');
+      const most = scores!.logsumexp(1, { keepdims: true });
+      const isLabel = columns.equal(arange(1000, 'int64'));
+      const loss = most.sub(scores!.takeAlongAxis(columns, 1)).mean();
+      return [loss, scores!.sub(most).exp().sub(isLabel).div(8192)];
+    },
+    kernels: 2,
   },
 };
 

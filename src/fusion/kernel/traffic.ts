@@ -4,7 +4,7 @@
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { accessesOf, sizesOf } from './algebra.js';
-import type { Access, Kernel } from './kernel.js';
+import { type Access, type Kernel, product } from './kernel.js';
 
 export interface Traffic {
   readonly bytesRead: number;
@@ -12,14 +12,12 @@ export interface Traffic {
 }
 
 /**
- * Elements that an access reaches: the product of the axes along which it moves, the index of a gather among
- * them.
+ * Elements that an access reaches: the product of the axes along which it moves; of a gather with the axis of its index,
+ * and at most one for each element of the domain.
  */
 function reach({ strides, index }: Access, sizes: readonly number[]): number {
-  return strides.reduce(
-    (count, stride, axis) => (stride === 0 ? count : count * sizes[axis]!),
-    index?.size ?? 1,
-  );
+  const moved = strides.reduce((count, stride, axis) => (stride === 0 ? count : count * sizes[axis]!), 1);
+  return index === undefined ? moved : Math.min(moved * index.size, product(sizes));
 }
 
 export function trafficOf(kernel: Kernel): Traffic {

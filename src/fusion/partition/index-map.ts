@@ -279,9 +279,12 @@ function reshapeCoordinates(
       0,
       sizes.length,
     );
-    const radices = inner.map((k) => inputShape[k]!);
+    // Alone, an axis takes the index as it is, which may lie outside of the bounds of a join or pad above.
+    const wide = inner.filter((k) => inputShape[k] !== 1);
+    const radices = wide.map((k) => inputShape[k]!);
+    if (radices.length === 0) continue;
     digits(linear, radices, sizes).forEach((digit, k) => {
-      result[inner[k]!] = digit;
+      result[wide[k]!] = digit;
     });
   }
   return result;

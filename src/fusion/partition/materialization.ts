@@ -21,6 +21,7 @@ import {
 } from '../../graph/graph.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
+import { sameNumbers } from '../kernel/kernel.js';
 import { type ElementCosts, isComputed, isElementwise, isUnrolled } from '../passes/element-cost.js';
 import { readsFromMemory } from '../passes/join-form.js';
 
@@ -64,7 +65,7 @@ export function* chooseMaterialized(
   const work = new Work(graph, costs);
   for (let k = 0; k < order.length; k++) {
     if (k % NODES_OF_SLICE === NODES_OF_SLICE - 1) yield;
-    work.note(graph, nodeOf(graph, order[k]!));
+    work.note(nodeOf(graph, order[k]!));
   }
   yield;
   const frames = new Frames(graph.nodes.length, inParts);
@@ -79,7 +80,8 @@ export function* chooseMaterialized(
     if (
       forced ||
       (isComputed(node) &&
-        (!repeats(node, sites, frames, work) || isSpread(node, { consumers, inParts }, work)))
+        (!repeats(node, sites, { graph, frames, consumers }, work) ||
+          isSpread(node, { consumers, inParts }, work)))
     ) {
       roots.add(id);
       const own = [id];
@@ -144,6 +146,11 @@ class Frames {
 
   set(id: number, sites: UseSites): void {
     this.#sites[id] = sites;
+  }
+
+  /** Whether the kernel of a root is known to need a node, or reads it. */
+  isIn(id: number, root: number): boolean {
+    return this.#sites[id]?.roots.includes(root) === true;
   }
 
   /** The elements of a node that are needed at all of its sites together, with repeats. */
@@ -269,39 +276,33 @@ class Frames {
 class Work {
   /** Of one element. */
   readonly costs: ElementCosts;
-  /** Bytes of the stored nodes it reads; infinite where those are more than are counted. */
-  readonly leafBytes: Float64Array;
   /** Stored nodes it reads; `undefined`: more than are counted. */
-  readonly #leaves: (readonly number[] | undefined)[];
+  readonly leaves: (readonly number[] | undefined)[];
 
   constructor(graph: Graph, costs: ElementCosts) {
     this.costs = costs;
-    this.leafBytes = new Float64Array(graph.nodes.length);
-    this.#leaves = new Array<readonly number[] | undefined>(graph.nodes.length);
+    this.leaves = new Array<readonly number[] | undefined>(graph.nodes.length);
   }
 
-  note(graph: Graph, node: GraphNode): void {
+  note(node: GraphNode): void {
     const { id } = node;
     if (node.kind === 'const' || node.kind === 'iota') {
-      this.#leaves[id] = NO_LEAVES;
+      this.leaves[id] = NO_LEAVES;
     } else if (isComputed(node)) {
-      this.#combine(graph, node);
+      this.#combine(node);
     } else {
-      this.#leaves[id] = [id];
-      this.leafBytes[id] = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+      this.leaves[id] = [id];
     }
   }
 
-  #combine(graph: Graph, node: GraphNode): void {
+  #combine(node: GraphNode): void {
     let leaves: readonly number[] | undefined = NO_LEAVES;
     for (let k = 0; k < node.inputs.length; k++) {
       const input = node.inputs[k]!;
-      leaves = union(leaves, this.#leaves[input]);
+      leaves = union(leaves, this.leaves[input]);
     }
     if (leaves !== undefined && leaves.length > MAX_LEAVES) leaves = undefined;
-    this.#leaves[node.id] = leaves;
-    this.leafBytes[node.id] =
-      leaves === undefined ? Number.POSITIVE_INFINITY : bytesRead(graph, node, leaves);
+    this.leaves[node.id] = leaves;
   }
 }
 
@@ -336,28 +337,82 @@ function bytesRead(graph: Graph, { shape }: GraphNode, leaves: readonly number[]
   return bytes;
 }
 
-/** How many different numbers there are in a short list. */
-function countDistinct(numbers: readonly number[]): number {
-  let count = 0;
-  for (let k = 0; k < numbers.length; k++) if (numbers.indexOf(numbers[k]!) === k) count++;
-  return count;
+/** Readers of a value in memory that are looked at. */
+const MAX_READERS = 16;
+
+/** The graph, and the sites of the nodes visited so far. */
+interface Visited {
+  readonly graph: Graph;
+  readonly frames: Frames;
+  readonly consumers: Consumers;
+}
+
+/** The kernels of some roots: reductions of one shape over the same axes, which read alike, are one. */
+function kernelsOf(roots: readonly number[], graph: Graph): number[][] {
+  const kernels: number[][] = [];
+  for (let k = 0; k < roots.length; k++) {
+    if (roots.indexOf(roots[k]!) < k) continue;
+    const root = nodeOf(graph, roots[k]!);
+    const own = kernels.find(([first]) => areReducedAlike(root, nodeOf(graph, first!), graph));
+    if (own === undefined) kernels.push([root.id]);
+    else own.push(root.id);
+  }
+  return kernels;
+}
+
+const areReducedAlike = (a: GraphNode, b: GraphNode, graph: Graph): boolean =>
+  a.kind === 'reduce' &&
+  b.kind === 'reduce' &&
+  sameNumbers(a.axes, b.axes) &&
+  sameShape(nodeOf(graph, a.inputs[0]!).shape, nodeOf(graph, b.inputs[0]!).shape);
+
+/**
+ * Bytes that are read only so that a node is computed in each of some kernels rather than stored: none of those that
+ * kernels read for others, too.
+ *
+ *     where(isnan x, mean, x) beside nanMean x   →   both kernels read x in any case: isnan x is computed in both
+ */
+function bytesReadAgain(
+  node: GraphNode,
+  kernels: readonly (readonly number[])[],
+  { graph, frames, consumers: { first, list } }: Visited,
+  work: Work,
+): number {
+  const leaves = work.leaves[node.id];
+  if (leaves === undefined) return Number.POSITIVE_INFINITY;
+  const isRead = (leaf: number, roots: readonly number[]): boolean => {
+    const end = first[leaf + 1]!;
+    for (let k = Math.max(first[leaf]!, end - MAX_READERS); k < end; k++) {
+      const reader = list[k]!;
+      if (!readsFromMemory(reader, leaf) && roots.some((root) => frames.isIn(reader.id, root))) return true;
+    }
+    return false;
+  };
+  let bytes = 0;
+  for (const leaf of leaves) {
+    const unread = kernels.filter((roots) => !isRead(leaf, roots)).length;
+    // Where no kernel reads it otherwise, one does in both ways.
+    const again = unread === kernels.length ? unread - 1 : unread;
+    if (again > 0) bytes += again * bytesRead(graph, node, [leaf]);
+  }
+  return bytes;
 }
 
 /** Whether to compute a node at each of its sites instead of storing it once. */
-function repeats(node: GraphNode, uses: UseSites, frames: Frames, work: Work): boolean {
+function repeats(node: GraphNode, uses: UseSites, visited: Visited, work: Work): boolean {
   const { roots } = uses;
   const sites = roots.length;
   if (sites <= 1) return true;
   if (sites > MAX_FRAMES) return node.kind === 'view';
-  const kernels = countDistinct(roots);
+  const kernels = kernelsOf(roots, visited.graph);
   const size = sizeOfShape(node.shape);
   const cost = work.costs.at(node.id) * BYTES_PER_COST;
   const compute = cost * size;
   const bytes = size * byteLengthOf(node.dtype);
   // Reads that both ways share are left out: the leaves once.
-  const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes[node.id]!;
-  const inline = again + frames.elementsAt(uses, node) * cost;
-  const stored = compute + bytes + kernels * bytes;
+  const again = kernels.length === 1 ? 0 : bytesReadAgain(node, kernels, visited, work);
+  const inline = again + visited.frames.elementsAt(uses, node) * cost;
+  const stored = compute + bytes + kernels.length * bytes;
   return inline <= stored;
 }
 
