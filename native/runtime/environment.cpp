@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <unordered_set>
 
 #include "runtime/executor.h"
@@ -35,7 +36,22 @@ struct EnvironmentState {
   // Whether JavaScript was called and has not come yet, or comes by itself.
   bool called = false;
   bool polls = false;
+  // Threads that are calling JavaScript: the function stays open for them.
+  std::atomic<int> callers{0};
   Wake wake;
+
+  // Begins a call, with the lock, where JavaScript does not come anyway; `call` makes it, without: JavaScript
+  // that wakes on this thread's processor takes its place, and would wait for the lock.
+  bool beginCall() {
+    if (called) return false;
+    called = true;
+    callers.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  void call() {
+    wake.NonBlockingCall();
+    callers.fetch_sub(1, std::memory_order_release);
+  }
 };
 
 // Every state there is, so that the exit of the process can cancel what is under way.
@@ -115,16 +131,17 @@ void Environment::execute(const std::shared_ptr<Task>& task) {
 
 void Task::end(std::exception_ptr error) noexcept {
   error_ = std::move(error);
-  EnvironmentState& state = *state_;
-  const std::lock_guard lock(state.mutex);
-  leave(state);
-  if (state.closed) return;
-  state.finished.push_back(shared_from_this());
-  state.hasNews.store(true, std::memory_order_release);
-  if (state.called || state.polls) return;
-  state.called = true;
-  // Under the lock, so that the environment cannot close the function in between.
-  state.wake.NonBlockingCall();
+  // The task may be gone when JavaScript has been called.
+  const std::shared_ptr<EnvironmentState> state = state_;
+  {
+    const std::lock_guard lock(state->mutex);
+    leave(*state);
+    if (state->closed) return;
+    state->finished.push_back(shared_from_this());
+    state->hasNews.store(true, std::memory_order_release);
+    if (state->polls || !state->beginCall()) return;
+  }
+  state->call();
 }
 
 void Task::leaveJavaScript() noexcept {
@@ -151,15 +168,15 @@ void Task::leave(EnvironmentState& state) noexcept {
 
 CallOnJavaScript Environment::caller() const {
   return [state = state_](std::function<void(Napi::Env)> call) {
-    const std::lock_guard lock(state->mutex);
-    if (state->closed) return false;
-    state->calls.push_back(std::move(call));
-    state->hasNews.store(true, std::memory_order_release);
-    // JavaScript that polls by itself does so between its turns: it may have to be woken for another one.
-    if (!state->called) {
-      state->called = true;
-      state->wake.NonBlockingCall();
+    {
+      const std::lock_guard lock(state->mutex);
+      if (state->closed) return false;
+      state->calls.push_back(std::move(call));
+      state->hasNews.store(true, std::memory_order_release);
+      // JavaScript that polls by itself does so between its turns: it may have to be woken for another one.
+      if (!state->beginCall()) return true;
     }
+    state->call();
     return true;
   };
 }
@@ -248,6 +265,7 @@ void Environment::close() {
   state_->closed = true;
   for (const auto& task : state_->pending) task->cancelFlag().store(true);
   state_->quiet.wait(lock, [this] { return state_->inside == 0; });
+  while (state_->callers.load(std::memory_order_acquire) > 0) std::this_thread::yield();
   // References are dropped while the environment still exists; native threads may keep the tasks a little
   // longer.
   for (const auto& task : state_->pending) task->held_.clear();

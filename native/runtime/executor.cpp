@@ -61,12 +61,14 @@ void leave(int status, void*) {
 }  // namespace
 
 void Executor::post(std::function<void()> job) {
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(job));
-  queued_.store(queue_.size(), std::memory_order_release);
-  if (started_ < threads_ && busy_ + queue_.size() > started_) {
-    std::thread([this] { loop(); }).detach();
-    started_++;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+    queued_.store(queue_.size(), std::memory_order_release);
+    if (started_ < threads_ && busy_ + queue_.size() > started_) {
+      std::thread([this] { loop(); }).detach();
+      started_++;
+    }
   }
   wake_.notify_one();
 }
