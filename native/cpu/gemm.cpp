@@ -116,6 +116,74 @@ bool isByThread(const Batch& batch, const ThreadPool& pool) {
   return batch.total() > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork));
 }
 
+// Products of a matrix and its own transpose, of at least so many rows and so long sums, are computed in rows
+// of squares from the diagonal on.
+constexpr int64_t kLeastSymmetricSide = 512;
+constexpr int64_t kLeastSymmetricDepth = 256;
+constexpr int64_t kSquareSide = 160;
+constexpr int64_t kMostSquares = 8;
+constexpr int64_t kMirroredSide = 64;
+
+bool isSymmetric(const GemmProblem& p, DType dtype) {
+  if (dtype != DType::float32 && dtype != DType::float64) return false;
+  const bool isOwnTranspose =
+      p.a.data == p.b.data && p.a.rowStride == p.b.columnStride && p.a.columnStride == p.b.rowStride;
+  return isOwnTranspose && p.m == p.n && p.m >= kLeastSymmetricSide && p.k >= kLeastSymmetricDepth &&
+         p.c.columnStride == 1 && !p.adds;
+}
+
+// Copies columns from `first` on of rows first … last - 1 to where they stand with rows and columns
+// exchanged: tile by tile, through one that both sides move along lines.
+template <typename T>
+void mirror(const GemmProblem& p, int64_t first, int64_t last, ThreadPool& pool) {
+  T* const c = reinterpret_cast<T*>(p.c.data);
+  const int64_t row = p.c.rowStride;
+  pool.parallelFor(ceilDivide(p.m - first, kMirroredSide), [&](int64_t task, int) {
+    if (p.cancelled()) return;
+    T tile[kMirroredSide][kMirroredSide];
+    const int64_t begin = first + task * kMirroredSide, end = std::min(p.m, begin + kMirroredSide);
+    for (int64_t some = first; some < std::min(last, end); some += kMirroredSide) {
+      const int64_t until = std::min(last, some + kMirroredSide);
+      for (int64_t i = some; i < until; i++)
+        for (int64_t j = std::max(begin, i + 1); j < end; j++) tile[j - begin][i - some] = c[i * row + j];
+      for (int64_t j = begin; j < end; j++)
+        if (some < j)
+          std::memcpy(c + j * row + some, tile[j - begin], (std::min(until, j) - some) * sizeof(T));
+    }
+  });
+}
+
+// The rows of squares of a product of a matrix and its own transpose, each from the diagonal on.
+std::vector<GemmProblem> symmetricParts(const GemmProblem& p) {
+  const int64_t squares = std::min(kMostSquares, p.m / kSquareSide);
+  const auto edge = [&](int64_t k) { return k == squares ? p.m : p.m * k / squares / 16 * 16; };
+  std::vector<GemmProblem> parts(squares, p);
+  for (int64_t k = 0; k < squares; k++) {
+    const int64_t first = edge(k);
+    GemmProblem& part = parts[k];
+    part.m = edge(k + 1) - first;
+    part.n = p.n - first;
+    part.a.data += first * p.a.rowStride * p.elementByteLength;
+    part.b.data += first * p.b.columnStride * p.elementByteLength;
+    part.c.data += first * (p.c.rowStride + 1) * p.elementByteLength;
+  }
+  return parts;
+}
+
+// Multiplies the parts and copies the rest. An element has the bits of the one across the diagonal, since the
+// factors of each product commute.
+template <typename Multiply>
+void symmetricProduct(const GemmProblem& p, const std::vector<GemmProblem>& parts, ThreadPool& pool,
+                      Multiply&& multiply) {
+  for (const GemmProblem& part : parts) {
+    if (p.cancelled()) return;
+    const int64_t first = p.m - part.n, last = first + part.m;
+    multiply(part);
+    p.elementByteLength == 4 ? mirror<uint32_t>(p, first, last, pool)
+                             : mirror<uint64_t>(p, first, last, pool);
+  }
+}
+
 void largeProducts(const Batch& batch, const Matmul& job, ThreadPool& pool, Workspace workspace) {
   const GemmProblem& p = batch.problem;
   const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), job.dtype, pool.size()); };
@@ -132,8 +200,19 @@ void largeProducts(const Batch& batch, const Matmul& job, ThreadPool& pool, Work
     };
     pool.parallelFor(batch.total(), product, threads);
   } else {
-    for (int64_t i = 0; i < batch.total() && !p.cancelled(); i++)
-      blockedProduct(batch.at(i), pool, threads, workspace);
+    const auto blocked = [&](const GemmProblem& one) { blockedProduct(one, pool, threads, workspace); };
+    const auto fits = [&](const GemmProblem& one) {
+      return blockedWorkspace(one, threads).least <= workspace.byteLength;
+    };
+    for (int64_t i = 0; i < batch.total() && !p.cancelled(); i++) {
+      const GemmProblem one = batch.at(i);
+      const auto parts = isSymmetric(one, job.dtype) ? symmetricParts(one) : std::vector<GemmProblem>();
+      if (!parts.empty() && std::ranges::all_of(parts, fits)) {
+        symmetricProduct(one, parts, pool, blocked);
+      } else {
+        blocked(one);
+      }
+    }
   }
 }
 
