@@ -90,8 +90,8 @@ class RunTimes {
 
 class TimeTapeTask : public NativeTask {
  public:
-  TimeTapeTask(std::shared_ptr<const cpu::Tape> tape, double seconds)
-      : tape_(std::move(tape)), seconds_(seconds) {}
+  TimeTapeTask(std::shared_ptr<const cpu::Tape> tape, double seconds, bool isAlone)
+      : tape_(std::move(tape)), seconds_(seconds), isAlone_(isAlone) {}
 
   void run() override {
     std::vector<host::Block> blocks;
@@ -106,7 +106,8 @@ class TimeTapeTask : public NativeTask {
     // Those that come with a run are in the tape, too.
     std::vector<char> constants = tape_->constants;
     if (!tape_->numbers.empty()) buffers.push_back({constants.data(), 0, 0});
-    cpu::ThreadPool& pool = poolOf({tape_, {}, workOf(*tape_)});
+    // A step without work runs in this thread.
+    cpu::ThreadPool& pool = poolOf({tape_, {}, isAlone_ ? 0 : workOf(*tape_)});
     const auto run = [&] {
       cpu::runTape(*tape_, buffers.data(), {0, tape_->tileCount()}, pool, &cancelFlag());
     };
@@ -126,6 +127,7 @@ class TimeTapeTask : public NativeTask {
  private:
   const std::shared_ptr<const cpu::Tape> tape_;
   const double seconds_;
+  const bool isAlone_;
   double measured_ = 0;
 };
 
@@ -135,7 +137,8 @@ Napi::Value timeTape(const Napi::CallbackInfo& info) {
   std::shared_ptr<const cpu::Tape> tape = cpu::parseTape(values::object(info[0], "tape"));
   const double seconds = 1e-3 * info[1].ToNumber().DoubleValue();
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<TimeTapeTask>(std::move(tape), seconds), cpuDevice().executor());
+      .start(info.Env(), std::make_shared<TimeTapeTask>(std::move(tape), seconds, info[2].ToBoolean()),
+             cpuDevice().executor());
 }
 
 }  // namespace weft

@@ -4,7 +4,7 @@ import type { TapeSpec } from '../../src/codegen/cpu/tape.js';
 import { unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
 import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
-import { timeTape } from '../../src/exec/native/native.js';
+import { cpuInfo, timeTape } from '../../src/exec/native/native.js';
 import { chainOfTasks } from '../../src/exec/targets/cpu-probe-kernels.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { OpName } from '../../src/graph/ops.js';
@@ -13,14 +13,19 @@ import { KernelBuilder } from '../support/kernel-builder.js';
 vi.mock('../../src/exec/native/native.js', async (importOriginal) => ({
   ...(await importOriginal<object>()),
   timeTape: vi.fn(),
+  cpuInfo: vi.fn(),
 }));
 const times = vi.mocked(timeTape);
+const { cpuInfo: ownInfo } = await vi.importActual<{ cpuInfo: typeof cpuInfo }>(
+  '../../src/exec/native/native.js',
+);
 
 let { cpuRates, measureRates } = await import('../../src/exec/targets/cpu-probes.js');
 beforeEach(async () => {
   vi.resetModules();
   times.mockReset();
   times.mockResolvedValue(1e-5);
+  vi.mocked(cpuInfo).mockReset().mockImplementation(ownInfo);
   ({ cpuRates, measureRates } = await import('../../src/exec/targets/cpu-probes.js'));
 });
 
@@ -117,6 +122,24 @@ test('another thread costs what two tasks take longer than one, and lines what m
   expect(lines).toBeGreaterThan(0);
   const far = memory.filter(({ bytes }) => bytes >= 2 ** 23).map(({ read }) => read);
   expect(far.every((read, k) => k === 0 || read >= far[k - 1]!)).toBe(true);
+});
+
+test('memory is shared as all threads share it where they are more than two, else as two may', async () => {
+  const bytes = 2 ** 27;
+  const spreadAmong = async (threads: number, together: number): Promise<number> => {
+    times.mockImplementation(async ({ words }, _, isAlone) =>
+      words.includes(bytes / 4) ? (isAlone === true ? 8e-3 : together) : 1e-5,
+    );
+    vi.resetModules();
+    vi.mocked(cpuInfo).mockImplementation(() => ({ ...ownInfo(), threads }));
+    const anew = await import('../../src/exec/targets/cpu-probes.js');
+    await anew.measureRates([]);
+    return anew.cpuRates().spread;
+  };
+  expect([await spreadAmong(1, 4e-3), await spreadAmong(2, 4e-3)]).toEqual([0.5, 0.5]);
+  expect(await spreadAmong(4, 2e-3)).toBeCloseTo(1, 9);
+  expect(await spreadAmong(4, 4e-3)).toBeCloseTo(0.6, 1);
+  expect(await spreadAmong(4, 9e-3)).toBe(0);
 });
 
 test('the kernels of which one is shared are a task and two', () => {

@@ -16,6 +16,8 @@ import type { LineRate } from './tape-rates.js';
 const LINE_BYTES = 64;
 /** Buffers below this size are in a core's own caches beside all others. */
 const LEAST_BYTES = 2 ** 19;
+/** Loads of neighbours so far apart find each other's lines in a second cache. */
+const NEXT_BYTES = 2 ** 13;
 /** Results from this size on are written past the caches: as in `tape-job.h`. */
 export const STREAM_BYTES = 2 ** 24;
 
@@ -29,33 +31,40 @@ export function linesOf(
   const add = (rate: LineRate, amount: number): void => {
     if (amount > 0) amounts.set(rate, (amounts.get(rate) ?? 0) + amount);
   };
-  for (const access of firstAccesses(kernel)) {
-    const { dtype, role, elementCount } = kernel.buffers[access.buffer]!;
+  for (const path of pathsOf(kernel)) {
+    const { dtype, role, elementCount } = kernel.buffers[path[0]!.buffer]!;
     const bytes = byteLengthOf(dtype);
-    if (access.index !== undefined || bytes * elementCount < LEAST_BYTES) continue;
-    if (role === 'input') countRead(kernel, blocking, access, bytes, add);
-    else if (kernel.reduced.length === 0) countWritten(kernel, blocking, access, bytes, add);
+    if (path[0]!.index !== undefined || bytes * elementCount < LEAST_BYTES) continue;
+    for (const [k, access] of path.entries()) {
+      const gap = gapOf(kernel, path, k);
+      if (k > 0 && gap >= NEXT_BYTES)
+        add('again', (elementsOf(access, sizesOf(kernel)) * bytes) / LINE_BYTES);
+      // Those that follow nearer find the lines of the first.
+      if (gap < LEAST_BYTES) continue;
+      if (role === 'input') countRead(kernel, blocking, access, bytes, add);
+      else if (kernel.reduced.length === 0) countWritten(kernel, blocking, access, bytes, add);
+    }
   }
   const { bytesWritten } = trafficOf(kernel);
   if (!isChained && bytesWritten >= STREAM_BYTES) add('copied', bytesWritten / LINE_BYTES);
   return amounts;
 }
 
-/** Accesses of lines that no other brings near: of several along one path through a buffer, those that are far apart. */
-function firstAccesses(kernel: Kernel): Access[] {
+/** Accesses along one path through a buffer, in the order of their offsets. */
+function pathsOf(kernel: Kernel): (readonly Access[])[] {
   const paths = new Map<string, Access[]>();
   for (const access of accessesOf(kernel)) {
     const key = `${access.buffer} ${access.strides} ${access.index === undefined}`;
     paths.set(key, [...(paths.get(key) ?? []), access]);
   }
-  return [...paths.values()].flatMap((path) => {
-    const bytes = byteLengthOf(kernel.buffers[path[0]!.buffer]!.dtype);
-    const sorted = path.sort((a, b) => a.offset - b.offset);
-    return sorted.filter(
-      (access, k) => k === 0 || bytes * (access.offset - sorted[k - 1]!.offset) >= LEAST_BYTES,
-    );
-  });
+  return [...paths.values()].map((path) => path.sort((a, b) => a.offset - b.offset));
 }
+
+/** Bytes of an access behind the one before it; infinite where there is none. */
+const gapOf = (kernel: Kernel, path: readonly Access[], k: number): number =>
+  k === 0
+    ? Number.POSITIVE_INFINITY
+    : byteLengthOf(kernel.buffers[path[k]!.buffer]!.dtype) * (path[k]!.offset - path[k - 1]!.offset);
 
 type Add = (rate: LineRate, amount: number) => void;
 
@@ -99,7 +108,6 @@ function countWritten(kernel: Kernel, blocking: Blocking, access: Access, bytes:
     [row, ...starts].every((each) => (each * bytes) % LINE_BYTES === 0);
   const isStreamed = kernel.buffers[access.buffer]!.elementCount * bytes >= STREAM_BYTES;
   if (isStreamed && !hasWholeLines) add('fetched', (elements * bytes) / LINE_BYTES);
-  if (!follows(blocking, row, Math.abs(mode.stride), bytes)) add('row', elements / blocking.width);
 }
 
 const elementsOf = ({ strides }: Access, sizes: readonly number[]): number =>

@@ -61,24 +61,26 @@ export type TapeRate = keyof typeof TAPE_RATES;
  */
 const LINE_RATES = {
   /** A line that is read by itself: one of each column of a square, or of each lane. */
-  alone: { shared: 1, far: 14.6 },
+  alone: { shared: 1.5, far: 17 },
   /** A line of several that follow one another, but are not prefetched. */
-  unasked: { shared: 0, far: 2 },
-  /** A row of lanes that does not begin where the last one ends: hardware finds no stream. */
-  row: { shared: 2, far: 21 },
+  unasked: { shared: 0.1, far: 0.5 },
+  /** A row of lanes that does not begin where the last one ends: hardware finds no stream, and waits for memory. */
+  row: { shared: 10, far: 100 },
+  /** A line that loads of neighbours have brought, but not into the nearest cache. */
+  again: { shared: 0.7, far: 0.5 },
   /** A line of a large result that is written in parts, and read for that. */
-  fetched: { shared: 0.7, far: 1.4 },
+  fetched: { shared: 1.4, far: 0.3 },
   /** A line that goes past the caches from a function of its own, which copies it; chains do not. */
-  copied: { shared: 0.05, far: 1 },
+  copied: { shared: 0.5, far: 0.1 },
   /** A vector that a reduction of several values reads. */
-  reduced: { shared: 0, far: 0.4 },
+  reduced: { shared: 0, far: 0.2 },
 } as const;
 export type LineRate = keyof typeof LINE_RATES;
 
 /** Bytes of kernels that a core's own caches hold, those from which on lines come from far, and all of them. */
 const OWN_BYTES = 2 ** 20;
-const SHARED_BYTES = 2 ** 23;
-export const BEYOND_BYTES = 2 ** 25;
+const SHARED_BYTES = 2 ** 24;
+const BEYOND_BYTES = 2 ** 26;
 
 export function lineRateOf(rate: LineRate, bytes: number): number {
   const { shared, far } = LINE_RATES[rate];
@@ -122,12 +124,14 @@ export interface TapeRates {
   readonly slowness: number;
   /** By rising bytes. */
   readonly memory: readonly MemoryRate[];
-  /** The time of a byte that is written past the caches by one thread. */
+  /** The time of a byte that is written past the caches by one thread that does nothing else. */
   readonly streamed: number;
   /** How long lines of memory take that are not in one stream, in proportion to `LINE_RATES`. */
   readonly lines: number;
   /** Nanoseconds of having other threads take part, and of waiting for them. */
   readonly fork: number;
+  /** Memory takes each of k threads 1 / k^spread of the time of one: all of it at 0, where they have one way to it. */
+  readonly spread: number;
   /** A vector of functions that were measured. */
   readonly functions: ReadonlyMap<string, number>;
   readonly threads: number;
@@ -136,10 +140,14 @@ export interface TapeRates {
 /** A vector of a function, for each addition that it is worth: of an op that was not measured. */
 export const ADDITION = 0.25;
 
-/** Memory serves so many threads at most, without measurements. */
-const MOST_SHARING = 4;
-/** The part of its time that memory takes for each of several threads. */
-export const sharedAmong = (threads: number): number => 1 / Math.min(threads, MOST_SHARING);
+/**
+ * Where nothing else is known, and of two threads: those of a virtual machine are behind one way to memory or two, as its
+ * host has them run, and that changes within seconds. One way is as fast as a thread, so that this lies between both.
+ */
+export const UNKNOWN_SPREAD = 0.5;
+
+/** The part of its time that memory beyond the caches takes for each of several threads. */
+export const sharedAmong = (threads: number, { spread }: TapeRates): number => threads ** -spread;
 
 export const unmeasuredRates = (threads: number): TapeRates => ({
   slowness: 1,
@@ -149,25 +157,33 @@ export const unmeasuredRates = (threads: number): TapeRates => ({
     { bytes: 2 ** 20, read: 0.0064, write: 0.0095 },
     { bytes: 2 ** 22, read: 0.0067, write: 0.0112 },
     { bytes: 2 ** 23, read: 0.0067, write: 0.0133 },
-    { bytes: 2 ** 24, read: 0.0085, write: 0.054 },
-    { bytes: 2 ** 26, read: 0.034, write: 0.088 },
-    { bytes: 2 ** 27, read: 0.034, write: 0.088 },
+    { bytes: 2 ** 24, read: 0.0067, write: 0.0133 },
+    { bytes: 2 ** 26, read: 0.019, write: 0.0133 },
+    { bytes: 2 ** 27, read: 0.024, write: 0.0133 },
   ],
-  streamed: 0.02,
+  streamed: 0.036,
   lines: 1,
   fork: 5000,
+  spread: UNKNOWN_SPREAD,
   functions: new Map(),
   threads,
 });
 
-/** The time of a byte by how many bytes a kernel holds in caches: a straight line between measured sizes, all as logarithms. */
-export function memoryRateOf({ memory }: TapeRates, bytes: number): MemoryRate {
-  const above = memory.findIndex((rate) => rate.bytes >= bytes);
-  if (above === 0) return memory[0]!;
-  const high = memory[above]!;
-  if (above < 0) return memory.at(-1)!;
-  const low = memory[above - 1]!;
-  const share = Math.log(bytes / low.bytes) / Math.log(high.bytes / low.bytes);
-  const between = (a: number, b: number): number => a * (b / a) ** share;
+/**
+ * The time of a byte by how many bytes a kernel holds in caches, for each of its threads: a straight line between measured
+ * sizes, all as logarithms, and beyond them what remains as caches hold a smaller part. Each thread has its own caches.
+ */
+export function memoryRateOf(rates: TapeRates, bytes: number, threads = 1): MemoryRate {
+  const shared = (rate: MemoryRate): MemoryRate => {
+    const share = rate.bytes >= BEYOND_BYTES ? sharedAmong(threads, rates) : 1 / threads;
+    return { bytes: rate.bytes, read: share * rate.read, write: share * rate.write };
+  };
+  const above = rates.memory.findIndex((rate) => rate.bytes >= bytes);
+  const high = shared(rates.memory.at(above)!);
+  if (above === 0) return high;
+  const low = shared(rates.memory.at(above - 1)!);
+  const part = Math.log(bytes / low.bytes) / Math.log(high.bytes / low.bytes);
+  const between = (a: number, b: number): number =>
+    above < 0 ? b + (b - a) * (1 - high.bytes / bytes) : a * (b / a) ** part;
   return { bytes, read: between(low.read, high.read), write: between(low.write, high.write) };
 }

@@ -27,6 +27,8 @@ const TILES_OF_THREAD = 4;
 /** Additions that an element of a reduction is worth: of one value for each lane, and of several. */
 const SIMPLE_REDUCTION = 2;
 const WIDE_REDUCTION = 6;
+/** The part of writing past the caches that everything else waits for. */
+const NOT_BESIDE = 0.26;
 /** A vector of elements of 8 bytes takes so many times as long, in functions alone. */
 const WIDE = 1.5;
 
@@ -37,8 +39,11 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   const tally = tallyOfKernel(kernel);
   const threads = threadsOf(tally, rates);
   const working = workNanoseconds(kernel, tally, rates) / threads;
-  const moving = movedNanoseconds(kernel, rates) * sharedAmong(threads);
-  return NANOSECOND * ((threads > 1 ? rates.fork : 0) + working + moving);
+  const moving = movedNanoseconds(kernel, rates, threads);
+  return (
+    NANOSECOND *
+    ((threads > 1 ? rates.fork : 0) + Math.max(working + moving, pastNanoseconds(kernel, rates, threads)))
+  );
 }
 
 /** Threads that are busy all the time: three tasks take two threads as long as four would, and keep 1.5 of them busy. */
@@ -68,12 +73,17 @@ function unmeasuredRate({ instruction, taken }: TalliedFunction): number {
   return ADDITION * additions * (isWide ? WIDE : 1);
 }
 
-/** Reading and writing what the kernel moves, by one thread. */
-export function movedNanoseconds(kernel: Kernel, rates: TapeRates): number {
+/** Reading and writing what the kernel moves, by so many threads, less what goes past the caches beside that. */
+export function movedNanoseconds(kernel: Kernel, rates: TapeRates, threads: number): number {
   const { bytesRead, bytesWritten, streamed, held } = movedBy(kernel);
-  const { read, write } = memoryRateOf(rates, held);
-  return read * bytesRead + write * (bytesWritten - streamed) + rates.streamed * streamed;
+  const { read, write } = memoryRateOf(rates, held, threads);
+  const past = NOT_BESIDE * pastNanoseconds(kernel, rates, threads);
+  return read * bytesRead + write * (bytesWritten - streamed) + past;
 }
+
+/** Writing past the caches, if a kernel did nothing else. */
+const pastNanoseconds = (kernel: Kernel, rates: TapeRates, threads: number): number =>
+  sharedAmong(threads, rates) * rates.streamed * movedBy(kernel).streamed;
 
 /** Bytes of all lines that it reads and writes, of those that it writes past the caches, and of the others. */
 function movedBy(kernel: Kernel): Traffic & { readonly streamed: number; readonly held: number } {

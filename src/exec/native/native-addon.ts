@@ -116,7 +116,7 @@ interface Addon {
   workTotals(): Float64Array;
   endProfile(number: number): Promise<RawTimeline | null> | null;
   cpuInfo(): CpuInfo;
-  timeTape(tape: TapeSpec, milliseconds: number): Promise<number>;
+  timeTape(tape: TapeSpec, milliseconds: number, isAlone?: boolean): Promise<number>;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
   routineWorkspace(routine: RoutineSpec): WorkspaceNeed;
   routineLibrary(routine: RoutineSpec): string;

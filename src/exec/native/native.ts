@@ -62,11 +62,11 @@ export const createTileQueue = (count: number): object => guarded(() => addon().
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 
 /**
- * The least seconds of a kernel on memory of its own, in some milliseconds of runs: of its processor with one thread, else
- * of the clock.
+ * The least seconds of a kernel on memory of its own, in some milliseconds of runs: of its processor with one thread
+ * (`isAlone`: although there are more), else of the clock.
  */
-export const timeTape = (tape: TapeSpec, milliseconds: number): Promise<number> =>
-  settled(guarded(() => addon().timeTape(tape, milliseconds)));
+export const timeTape = (tape: TapeSpec, milliseconds: number, isAlone = false): Promise<number> =>
+  settled(guarded(() => addon().timeTape(tape, milliseconds, isAlone)));
 
 /** The workspace of a matrix product on the CPU. */
 export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>

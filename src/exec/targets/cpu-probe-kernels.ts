@@ -56,6 +56,20 @@ export function mapOf(instructions: readonly Instruction[], taken: readonly DTyp
   };
 }
 
+/** An element, written to so many. */
+export function fillOf(count: number): Kernel {
+  const store = { value: 1, access: { offset: 0, strides: [1], buffer: 1, bounds: [] } };
+  const [element] = argumentsAt(['float32'], { offset: 0, strides: [0] });
+  return {
+    name: 'probe',
+    parallel: [count],
+    reduced: [],
+    buffers: buffersOf(['float32'], 'float32', 1, count),
+    tape: [element!, create.map('float32', 'square', [0])],
+    stores: [store],
+  };
+}
+
 /** Light steps that make a task of as many elements as a function has. */
 const STEPS_OF_TASK = 10;
 

@@ -1,16 +1,16 @@
 /**
  * Measures the rates by which kernels on the CPU are predicted, by small kernels, once in a process and when they are
- * asked for: how fast the machine is, the cache that cores share and memory beyond it, and each function that a kernel
- * calls. Other work slows a machine down for a while, never up: each small kernel is run in several turns, apart in time,
- * until the two least times agree, and the least is taken. Nothing that computes waits for it.
+ * asked for: how fast the machine is, the cache that cores share and memory beyond it, by one thread, and each function
+ * that a kernel calls. Other work slows a machine down for a while, never up: each small kernel is run in several turns,
+ * apart in time, until the two least times agree, and the least is taken. Nothing that computes waits for it.
  */
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
 import { STREAM_BYTES } from '../../codegen/cpu/tape-lines.js';
 import {
   type MemoryRate,
-  sharedAmong,
   type TapeRates,
+  UNKNOWN_SPREAD,
   unmeasuredRates,
 } from '../../codegen/cpu/tape-rates.js';
 import {
@@ -28,7 +28,7 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import { MemoryError } from '../../host/errors.js';
 import { cpuInfo, hostMemory, timeTape } from '../native/native.js';
 import type { KernelStep } from '../plan/plan.js';
-import { chainOfTasks, kernelsOf, mapOf, reductionOf } from './cpu-probe-kernels.js';
+import { chainOfTasks, fillOf, kernelsOf, mapOf, reductionOf } from './cpu-probe-kernels.js';
 
 /** Milliseconds of runs for each of the small kernels, and for those that show the memory. */
 const SHORT = 2;
@@ -45,8 +45,6 @@ const NEAR = 8192;
 const FAR_BYTES = 2 ** 24;
 /** The part of the machine's memory that a small kernel takes, at most. */
 const PART_OF_MEMORY = 1 / 16;
-/** Writing past the caches takes no less than so much of what it would without measurement: times are noisy. */
-const LEAST_SHARE = 0.3;
 
 /** Milliseconds of runs of a kernel whose time is asked for. */
 const ASKED = 20;
@@ -58,6 +56,8 @@ export const timeOfStep = ({ kernel }: KernelStep): Promise<number> => timeTape(
 interface Probe {
   readonly kernel: Kernel;
   readonly milliseconds: number;
+  /** Whether one thread runs it, which has memory for itself. */
+  readonly isAlone: boolean;
   readonly times: number[];
 }
 const probes = new Map<string, Probe>();
@@ -99,9 +99,9 @@ async function measure(kernels: readonly Kernel[], again: boolean): Promise<void
 }
 
 /** Memory is as without measurement where there is none to measure: this process may have a limit of its own. */
-async function timeOf({ kernel, milliseconds }: Probe): Promise<number> {
+async function timeOf({ kernel, milliseconds, isAlone }: Probe): Promise<number> {
   try {
-    return await timeTape(encodeTape(kernel), milliseconds);
+    return await timeTape(encodeTape(kernel), milliseconds, isAlone);
   } catch (error) {
     if (milliseconds === LONG && error instanceof MemoryError) return Number.POSITIVE_INFINITY;
     throw error;
@@ -131,21 +131,32 @@ function probesOf(of: TalliedFunction): NamedProbe[] {
     ...(light === undefined ? [] : [[lightName(light), short(light.kernel)] as const]),
   ];
 }
-const short = (kernel: Kernel): Probe => ({ kernel, milliseconds: SHORT, times: [] });
+const short = (kernel: Kernel): Probe => ({ kernel, milliseconds: SHORT, isAlone: false, times: [] });
+const long = (kernel: Kernel, isAlone: boolean): Probe => ({
+  kernel,
+  milliseconds: LONG,
+  isAlone,
+  times: [],
+});
 const lightName = ({ key }: { readonly key: string }): string => `light ${key}`;
 
 const NEAREST = 'near memory';
 const STREAMED = 'past the caches';
 const [ALONE, FORKED] = ['one task', 'two tasks'];
+const TOGETHER = 'memory of all threads';
 
 function machineProbes(): NamedProbe[] {
   const add = mapOf([create.map('float32', 'add', [0, 1])], ['float32', 'float32'], NEAR);
-  const far = [...memoryKernels(), [STREAMED, squareOf(FAR_BYTES)] as const];
-  const shared = cpuInfo().threads > 1 ? [ALONE, FORKED] : [];
+  const memory = [...memoryKernels()];
+  const { threads } = cpuInfo();
+  const shared = threads > 1 ? [ALONE, FORKED] : [];
+  const together = threads > 2 ? memory.slice(-1) : [];
   return [
     [NEAREST, short(add)],
     ...shared.map((name, k): NamedProbe => [name, short(chainOfTasks(k + 1))]),
-    ...far.map(([name, kernel]): NamedProbe => [name, { kernel, milliseconds: LONG, times: [] }]),
+    ...memory.map(([name, kernel]): NamedProbe => [name, long(kernel, true)]),
+    [STREAMED, long(fillOf(floatsIn(FAR_BYTES)), true)],
+    ...together.map(([, kernel]): NamedProbe => [TOGETHER, long(kernel, false)]),
   ];
 }
 
@@ -190,7 +201,11 @@ function machineRates(): TapeRates {
   // No line is nearer than bytes that are as far.
   const lines = memory.at(-1)!.read / plain.memory.at(-1)!.read;
   const measured: TapeRates = { ...known, memory, lines, fork: forkOf(known) };
-  return isTimed(STREAMED) ? { ...measured, streamed: streamedRate(measured) } : measured;
+  return {
+    ...measured,
+    ...(isTimed(STREAMED) ? { streamed: nanosecondsOf(STREAMED) / FAR_BYTES } : {}),
+    ...(isTimed(TOGETHER) ? { spread: spreadOf(withFunctions(measured)) } : {}),
+  };
 }
 
 /** The time that two tasks take two threads beyond that of one task. */
@@ -201,23 +216,22 @@ const predictedNanoseconds = (kernel: Kernel, by: TapeRates): number => 1e9 * se
 
 function slownessOfMemory(name: string, known: TapeRates): number {
   const { kernel } = probes.get(name)!;
-  return movedOf(name, withFunctions(known)) / (known.slowness * movedNanoseconds(kernel, known));
+  return movedOf(name, withFunctions(known)) / (known.slowness * movedNanoseconds(kernel, known, 1));
 }
 
-/** A byte past the caches, by a map that writes there: its time beyond reading. */
-function streamedRate(known: TapeRates): number {
-  const { kernel } = probes.get(STREAMED)!;
-  const writing = movedOf(STREAMED, known) - movedNanoseconds(kernel, { ...known, streamed: 0 });
-  return Math.max(LEAST_SHARE * known.streamed, writing / FAR_BYTES);
+/** How far memory is shared by all threads, of more than two: the same sum as by one. */
+function spreadOf(known: TapeRates): number {
+  const { kernel } = probes.get(TOGETHER)!;
+  const threads = threadsOf(tallyOfKernel(kernel), known);
+  const faster = movedNanoseconds(kernel, known, 1) / movedOf(TOGETHER, known, threads);
+  return threads > 1 ? Math.min(1, Math.max(0, Math.log(faster) / Math.log(threads))) : UNKNOWN_SPREAD;
 }
 
-/** The part of a probe's time in which memory is waited for, as one thread's. */
-function movedOf(name: string, known: TapeRates): number {
+/** The part of a probe's time in which memory is waited for. */
+function movedOf(name: string, known: TapeRates, threads = 1): number {
   const { kernel } = probes.get(name)!;
-  const tally = tallyOfKernel(kernel);
-  const threads = threadsOf(tally, known);
-  const moved = nanosecondsOf(name) - workNanoseconds(kernel, tally, known) / threads;
-  return Math.max(0, moved) / sharedAmong(threads);
+  const working = workNanoseconds(kernel, tallyOfKernel(kernel), known) / threads;
+  return Math.max(0, nanosecondsOf(name) - working);
 }
 
 /** Rates with those of all functions that were measured. */
