@@ -93,6 +93,12 @@ export const REDUCTIONS = {
 export type ReductionName = keyof typeof REDUCTIONS;
 export const reductionRow = (name: ReductionName): ReduceRow => REDUCTIONS[name];
 
+/**
+ * Elements of a short reduction, at most: they are combined one after the other, in C order, wherever they are: in a kernel of
+ * their own, or written out as ops inside another one.
+ */
+export const SHORT_REDUCTION = 16;
+
 /** The dtype values are combined in: float32 for halves, else the argument's own. */
 export const accumulatorOf = (arg: DType): DType => (isHalf(arg) ? 'float32' : arg);
 export const isExactReduction = (name: ReductionName, arg: DType): boolean =>

@@ -2,6 +2,8 @@
  * Random programs of a few results that share their parts, for the property that a result has the bits that it
  * has alone. Used by `test/conformance/company.test.ts`.
  */
+
+import type { DType } from '../../src/graph/dtype.js';
 import { compute, concat, type Lazy, lazy, type NDArray, stack, where } from '../../src/index.js';
 import { isSimulated } from './backends.js';
 import { toScalars } from './host.js';
@@ -9,17 +11,27 @@ import { Draw, randomValues } from './random.js';
 import { isComplexValue } from './scalar.js';
 import { mismatch } from './ulp.js';
 
-/** A value, and the expression that made it, over the values before it. */
+/** A value, `v0`, `v1` …, and the expression that made it, over values before it. */
 interface Member {
+  readonly name: string;
   readonly text: string;
   readonly value: Lazy;
+  readonly inputs: readonly Member[];
 }
 
-/** A program: its values by name, `v0`, `v1` …, and the results that are computed together. */
+/** A program: the results that are computed together. */
 export interface Company {
-  readonly text: string;
   readonly results: readonly Member[];
   readonly exact: boolean;
+}
+
+/** What programs are drawn from. */
+interface Kind {
+  readonly shapes: readonly (readonly number[])[];
+  readonly dtypes: readonly DType[];
+  readonly makers: readonly Maker[];
+  readonly members: readonly [least: number, more: number];
+  readonly results: readonly [least: number, more: number];
 }
 
 const SHAPES: readonly (readonly number[])[] = [
@@ -263,46 +275,173 @@ const MAKERS: readonly Maker[] = [
   ...[product, product, attention, scanned, segmented],
 ];
 
-/** The program of a seed. */
-export function companyOf(seed: number): Company {
+const ORDINARY: Kind = {
+  shapes: SHAPES,
+  dtypes: ['float32'],
+  makers: MAKERS,
+  members: [4, 9],
+  results: [2, 3],
+};
+
+/** Arrays with short axes. */
+const SHORT_AXES: readonly (readonly number[])[] = [
+  ...[
+    [37, 5, 11, 3],
+    [2000, 3],
+    [3, 5000, 2],
+    [16, 16, 40],
+    [300, 4, 4],
+    [8, 8, 8, 8],
+    [2, 3, 4, 5, 6],
+  ],
+  ...[
+    [5000, 2],
+    [4, 9000],
+    [1200, 10],
+    [9, 700, 7],
+    [5, 5, 800],
+    [64, 3, 32, 2],
+    [10, 10, 10, 10],
+  ],
+  ...[
+    [600, 6, 1, 6],
+    [100, 12, 30],
+    [2, 40_000],
+    [40_000, 4],
+    [17, 3, 640],
+    [12, 500],
+    [1, 7, 900],
+  ],
+];
+
+const shortSum: Maker = (x, _y, draw) => {
+  const short = x.shape.flatMap((size, axis) => (size <= 16 ? [axis] : []));
+  if (short.length === 0) return undefined;
+  const axes = [draw.of(short)];
+  const more = draw.of(short);
+  if (!axes.includes(more) && x.shape[axes[0]!]! * x.shape[more]! <= 16) axes.push(more);
+  const method = draw.of(['sum', 'sum', 'sum', 'mean', 'prod', 'max'] as const);
+  const keepdims = draw.next() < 0.3;
+  return [`${method}(x, [${axes}]${keepdims ? ', keepdims' : ''})`, x[method](axes, { keepdims })];
+};
+
+/** A map of two reductions over the same axes. */
+const twoReductions: Maker = (x, y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axes = draw.axes(x);
+  const [one, other] = [draw.of(REDUCTIONS), draw.of(['sum', 'mean', 'min'] as const)];
+  const from = `${x.shape}` === `${y.shape}` ? y : x.square();
+  const first = one === 'norm' ? x.norm(2, axes) : x[one](axes);
+  return [`${one}(x, [${axes}]) - ${other}(y or x², [${axes}])`, first.sub(from[other](axes))];
+};
+
+/** An array beside a row, column or other part of it that others share. */
+const partner: Maker = (x, y, draw) => {
+  if (x.ndim < 2 || y.ndim === 0) return undefined;
+  const shape = x.shape.map((size) => (draw.next() < 0.5 ? size : 1));
+  const size = sizeOf(shape);
+  if (size > sizeOf(y.shape)) return undefined;
+  const part = y.flatten().slice([0, size]).reshape(shape);
+  const op = draw.of(['mul', 'add', 'sub'] as const);
+  return [`x ${op} y as [${shape}]`, x[op](part)];
+};
+
+/** An array beside a reduction of its own. */
+const beside: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axes = draw.axes(x);
+  const method = draw.of(['sum', 'mean', 'max', 'var'] as const);
+  const op = draw.of(['mul', 'sub'] as const);
+  return [`x ${op} ${method}(x, [${axes}])`, x[op](x[method](axes, { keepdims: true }))];
+};
+
+const permuted: Maker = (x, _y, draw) => {
+  if (x.ndim < 2) return undefined;
+  const axes = Array.from({ length: x.ndim }, (_, axis) => axis);
+  for (let k = axes.length - 1; k > 0; k--) {
+    const other = draw.below(k + 1);
+    [axes[k], axes[other]] = [axes[other]!, axes[k]!];
+  }
+  return [`x.transpose(${axes})`, x.transpose(axes)];
+};
+
+/** Axes joined, or one of them split. */
+const regrouped: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  const size = x.shape[axis]!;
+  const divisor = draw.of([2, 3, 4, 5, 8, 16].filter((n) => size % n === 0 && size > n));
+  const isJoined = x.ndim > axis + 1 && (divisor === undefined || draw.next() < 0.5);
+  if (!isJoined && divisor === undefined) return undefined;
+  const [own, more] = isJoined ? [[size * x.shape[axis + 1]!], 2] : [[size / divisor!, divisor!], 1];
+  const shape = [...x.shape.slice(0, axis), ...own, ...x.shape.slice(axis + more)];
+  return [`x.reshape(${shape})`, x.reshape(shape)];
+};
+
+/** Sums of several axes of sums of maps, with views between. */
+const HARSH: Kind = {
+  shapes: [...SHORT_AXES, ...SHAPES],
+  dtypes: ['float32', 'float32', 'float32', 'float64', 'float16', 'bfloat16'],
+  makers: [
+    ...[unary, binary, binary, chain, scalar, transpose, permuted, permuted, regrouped, regrouped, sliced],
+    ...[shortSum, shortSum, shortSum, reduced, reduced, reduced, reduced, twoReductions, twoReductions],
+    ...[partner, partner, beside, beside, cast, stencil, joined, taken, points, softmaxed, standardized],
+  ],
+  members: [4, 11],
+  results: [2, 4],
+};
+
+/** The program of a seed. `isHarsh`: aimed at sums. */
+export function companyOf(seed: number, isHarsh = false): Company {
+  const { shapes, dtypes, makers, members: most, results: wantedCount } = isHarsh ? HARSH : ORDINARY;
   const draw = new AxisDraw(seed);
-  const shape = draw.of(SHAPES);
+  const shape = draw.of(shapes);
   const members: Member[] = [1, 2].map((k) => {
-    const { data } = randomValues('float32', shape, 10 * seed + k);
-    return { text: `[${shape}]`, value: lazy(data as Float32Array, { shape: [...shape] }) };
+    const dtype = dtypes.length === 1 ? dtypes[0]! : draw.of(dtypes);
+    const { data } = randomValues(dtype, shape, 10 * seed + k);
+    const value = lazy(data as Float32Array, { shape: [...shape], dtype } as { shape: number[] });
+    return { name: `v${k - 1}`, text: `${dtype} [${shape}]`, value, inputs: [] };
   });
-  const lines = members.map(({ text }, k) => `v${k} = ${text}`);
-  const count = 4 + draw.below(9);
+  const count = most[0] + draw.below(most[1]);
   for (let tries = 0; members.length < count && tries < 60; tries++) {
     // The newest are read the most often.
     const place = (): number => Math.floor(members.length * Math.sqrt(draw.next()));
-    const [a, b] = [place(), draw.next() < 0.5 ? place() : draw.below(members.length)];
-    const made = draw.of(MAKERS)(members[a]!.value, members[b]!.value, draw);
+    const [a, b] = [members[place()]!, members[draw.next() < 0.5 ? place() : draw.below(members.length)]!];
+    const made = draw.of(makers)(a.value, b.value, draw);
     if (made === undefined || sizeOf(made[1].shape) > MOST_ELEMENTS || sizeOf(made[1].shape) === 0) continue;
-    const text = made[0].replaceAll(/\b[xy]\b/g, (name) => `v${name === 'x' ? a : b}`);
-    lines.push(`v${members.length} = ${text}`);
-    members.push({ text: `v${members.length}`, value: made[1] });
+    const text = made[0].replaceAll(/\b[xy]\b/g, (name) => (name === 'x' ? a.name : b.name));
+    members.push({ name: `v${members.length}`, text, value: made[1], inputs: [a, b] });
   }
   const results = new Set<Member>();
-  const wanted = 2 + draw.below(3);
+  const wanted = wantedCount[0] + draw.below(wantedCount[1]);
   while (results.size < Math.min(wanted, members.length - 2))
     results.add(members[2 + draw.below(members.length - 2)]!);
   const exact = draw.next() < 0.25;
-  return { text: `${lines.join('; ')}${exact ? '; exactly' : ''}`, results: [...results], exact };
+  return { results: [...results], exact };
+}
+
+/** The values that some are made of, in order. */
+function textOf({ results, exact }: Company): string {
+  const needed = new Set(results);
+  for (const member of needed) for (const input of member.inputs) needed.add(input);
+  const lines = [...needed]
+    .sort((a, b) => Number(a.name.slice(1)) - Number(b.name.slice(1)))
+    .map(({ name, text }) => `${name} = ${text}`);
+  return `${lines.join('; ')}${exact ? '; exactly' : ''}`;
 }
 
 /** The results of a program that have other bits together than alone, as text. */
 export async function differencesIn(company: Company, device: string): Promise<string[]> {
-  const { results, exact, text } = company;
+  const { results, exact } = company;
   const values = results.map(({ value }) => value);
   const together = await compute(values, { device, exact });
   const differing: string[] = [];
   for (const [k, value] of values.entries()) {
     const [alone] = await compute([value], { device, exact });
-    if (!areAlike(alone!, together[k]!, device)) differing.push(results[k]!.text);
+    if (!areAlike(alone!, together[k]!, device)) differing.push(results[k]!.name);
   }
-  const names = results.map((member) => member.text).join(', ');
-  return differing.map((name) => `${name} of ${names}: ${text}`);
+  const names = results.map(({ name }) => name).join(', ');
+  return differing.map((name) => `${name} of ${names}: ${textOf(company)}`);
 }
 
 /**

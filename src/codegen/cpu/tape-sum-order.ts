@@ -15,6 +15,7 @@ import { create } from '../../fusion/kernel/instruction.js';
 import { type Access, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
 import { candidates, resizedBlocks } from './tape-candidates.js';
@@ -101,6 +102,7 @@ function withoutIndex(access: Access): Access {
  */
 function orderOfSums(kernel: Kernel, blocking: Blocking): string | undefined {
   const sizes = sizesOf(kernel);
+  if (isShort(kernel) && isInTurn(kernel, blocking)) return IN_TURN;
   if (hasMonoid(kernel) && !keepsElements(kernel, blocking)) return undefined;
   const first = kernel.parallel.length;
   const { laneAxes, take, rowAxis, rows, width } = blocking;
@@ -121,6 +123,23 @@ function orderOfSums(kernel: Kernel, blocking: Blocking): string | undefined {
   }
   return `${kind} ${lanes} [${slotStarts(kernel, blocking).join(' ')}]`;
 }
+
+/** The order of a short reduction, whatever it reads: that of one which is written out as ops. */
+const IN_TURN = 'in turn';
+const isShort = ({ reduced }: Kernel): boolean => product(reduced) <= SHORT_REDUCTION;
+
+/** Whether each lane takes up the elements of its result one after the other. */
+function isInTurn(kernel: Kernel, blocking: Blocking): boolean {
+  const { laneAxes, rowAxis, rows } = blocking;
+  const isAcross = rows > 1 && rowAxis >= kernel.parallel.length && rowAxis < sizesOf(kernel).length - 1;
+  return !isAcross && (laneAxes.length === 0 || laneKindOf(kernel, blocking) === 'parallel');
+}
+
+/** The blockings of a kernel. Short reductions of all elements have one lane. */
+const blockingsOf = (kernel: Kernel, levels: Levels): readonly Blocking[] =>
+  isShort(kernel) && kernel.parallel.length === 0 && kernel.reduced.length > 0
+    ? [...candidates(kernel, levels), SINGLE]
+    : candidates(kernel, levels);
 
 /** Whether elements keep their order: lanes are neighbours of the reduced axes, or columns. */
 function keepsElements(kernel: Kernel, blocking: Blocking): boolean {
@@ -162,6 +181,7 @@ interface OrderAlone {
 
 /** The order that a reduction has by its own loads. */
 function orderAlone(bare: Kernel): OrderAlone {
+  if (isShort(bare)) return { order: IN_TURN, run: 1 };
   const levels = levelsOf(bare);
   const ordered = candidates(bare, levels).filter((each) => orderOfSums(bare, each) !== undefined);
   const blocking = byTime(bare, levels, ordered)[0] ?? SINGLE;
@@ -177,7 +197,7 @@ export function orderOfSum(source: Kernel, position: number): string | undefined
   const kernel = mergeAxes(dropUnitAxes(source, { keepsReduced: false }));
   const levels = levelsOf(kernel);
   const { order } = orderAlone(bareReduction(kernel, levels, position));
-  const exists = candidates(kernel, levels).some((blocking) => orderOfSums(kernel, blocking) === order);
+  const exists = blockingsOf(kernel, levels).some((blocking) => orderOfSums(kernel, blocking) === order);
   return exists ? order : undefined;
 }
 
@@ -193,7 +213,7 @@ export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Block
     alone.every(({ order }) => orderOfSums(kernel, blocking) === order);
   const isAllowed = (blocking: Blocking): boolean =>
     !hasMonoid(kernel) || orderOfSums(kernel, blocking) !== undefined;
-  const all = candidates(kernel, levels);
+  const all = blockingsOf(kernel, levels);
   const inOrder = all.filter(has);
   if (inOrder.length > 0) return inOrder;
   const inRuns = candidates(kernel, levels, alone[0]?.run).filter(has);

@@ -456,7 +456,10 @@ class Encoder {
     const mode = laneModeOf(affine, blocking, this.sizes);
     this.put(LANE_MODE[mode.type]);
     if (mode.type === 'stride') this.put(mode.stride);
-    if (mode.type === 'table') this.put(blocking.width, ...laneTable(affine, blocking, this.sizes));
+    if (mode.type !== 'table') return;
+    this.put(blocking.width);
+    // More places than a call may have arguments.
+    for (const place of laneTable(affine, blocking, this.sizes)) this.words.push(place);
   }
 }
 

@@ -37,12 +37,12 @@ const NONE: readonly LeafMap[] = [];
 export class LeafMaps {
   readonly #graph: Graph;
   readonly #isLeaf: (node: GraphNode) => boolean;
-  readonly #known: (readonly LeafMap[] | undefined)[];
+  /** By id; with gaps, for mostly a few nodes are asked about. */
+  readonly #known: (readonly LeafMap[] | undefined)[] = [];
 
   /** `isLeaf`: the nodes that are read from memory besides sources, reductions and results of calls. */
   constructor(graph: Graph, isLeaf: (node: GraphNode) => boolean) {
     this.#graph = graph;
-    this.#known = new Array<readonly LeafMap[] | undefined>(graph.nodes.length);
     this.#isLeaf = isLeaf;
   }
 

@@ -6,12 +6,14 @@
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
 
+import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import { accessesOf, loadsOf, mapAccesses, withoutDead } from '../kernel/algebra.js';
 import { functionsOf, hasMonoid, isConstant } from '../kernel/arithmetic.js';
 import { mergeAxes, permuteAxes } from '../kernel/axes.js';
 import {
   type Instruction,
   type Kernel,
+  product,
   type Store,
   sameAffine,
   sameBounds,
@@ -138,9 +140,10 @@ function lowerKernel(fused: FusedKernel): Pick<LoweredStructure, 'kernel' | 'ord
   return { kernel, order };
 }
 
-/** Reduced axes in memory order, which the elements of a user's monoid do not take. */
+/** Reduced axes in memory order, which the elements of a user's monoid do not take, nor those of a short reduction. */
 function sortReduced(kernel: FusedKernel): FusedKernel {
-  if (kernel.reduced.length < 2 || hasMonoid(kernel)) return kernel;
+  if (kernel.reduced.length < 2 || hasMonoid(kernel) || product(kernel.reduced) <= SHORT_REDUCTION)
+    return kernel;
   const first = kernel.parallel.length;
   const loads = loadsOf(kernel).map(({ access }) => access);
   const order = orderOfReduced({ first, sizes: kernel.reduced }, loads);

@@ -18,6 +18,8 @@ import { type LeafMap, LeafMaps } from './leaf-maps.js';
 import { isReadAlike } from './read-order.js';
 
 const NOTHING: ReadonlySet<number> = new Set();
+/** Values in memory, one below the other, that are computed again at most. */
+const MOST_LEVELS = 8;
 
 export class OwnReadings {
   readonly #graph: Graph;
@@ -37,18 +39,29 @@ export class OwnReadings {
   }
 
   /**
-   * The stored nodes that the kernel of a reduction computes itself: of several, one below the other, those that it would
-   * read. With all of them a chain of transposed values would be computed anew at each step.
+   * The stored nodes that the kernel of a reduction computes itself: of several, one below the other, as many as it takes
+   * to read as alone. With all of them a chain of transposed values would be computed anew at each step.
    */
   of(root: GraphNodeOf<'reduce'>): ReadonlySet<number> {
     this.#notice();
     const input = nodeOf(this.#graph, root.inputs[0]!);
     if (!this.#hasValues || isExactReduction(root.reduction, input.dtype)) return NOTHING;
-    const beside = readBy(root, this.#beside!);
-    const values = this.#valuesOf(beside, []);
+    let beside = readBy(root, this.#beside!);
+    let values = this.#valuesOf(beside, []);
     if (values.length === 0) return NOTHING;
     const alone = readBy(root, this.#alone);
-    return isReadAlike(root, input.shape, alone, beside) ? NOTHING : new Set(values);
+    const first = new Set(values);
+    const computed = new Set<number>();
+    for (let level = 0; !isReadAlike(root, input.shape, alone, beside); level++) {
+      if (level === MOST_LEVELS || values.length === 0) return first;
+      for (const id of values) computed.add(id);
+      beside = readBy(
+        root,
+        new LeafMaps(this.#graph, (node) => this.#isValue(node) && !computed.has(node.id)),
+      );
+      values = this.#valuesOf(beside, []);
+    }
+    return computed;
   }
 
   /** Adds the values in memory that are read by some maps. */

@@ -80,8 +80,7 @@ function sameWalk(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, 
  */
 function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): boolean {
   const { first, order } = axes;
-  const isMoving = (map: LeafMap): boolean => isLoad(map) && movesAlong(map, order, first, order.length);
-  const [own, other] = [a.filter(isMoving), b.filter(isMoving)];
+  const [own, other] = [decidingMaps(a, axes), decidingMaps(b, axes)];
   const isShared = (maps: readonly LeafMap[]): boolean =>
     first > 0 && maps.length > 0 && !maps.some((map) => movesAlong(map, order, 0, first));
   const isOwnShared = isShared(own);
@@ -99,6 +98,27 @@ function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): bo
         ({ map, count }) => isSameKind(kind.map, map, axes) && (!isCounted(kind) || kind.count === count),
       ),
     )
+  );
+}
+
+/**
+ * The loads that move along reduced axes, but for vectors beside arrays that move along all axes, where no code generator
+ * looks at them: they are no wider, and what they are read by in chunks, so are those arrays, or rows are columns of memory.
+ */
+function decidingMaps(maps: readonly LeafMap[], { first, order }: Axes): readonly LeafMap[] {
+  const moving = maps.filter((map) => isLoad(map) && movesAlong(map, order, first, order.length));
+  const wholes = moving.filter((map) => movesAlongEach(map, order));
+  if (first === 0 || order.length !== first + 1 || wholes.length === 0 || wholes.length === moving.length)
+    return moving;
+  const [last, across] = [order[first]!, order[first - 1]!];
+  const areColumns = wholes.every(({ strides }) => Math.abs(strides[across]!) < Math.abs(strides[last]!));
+  const widest = Math.max(...wholes.map(({ dtype }) => byteLengthOf(dtype)));
+  const isChunked = ({ dtype, strides }: LeafMap): boolean =>
+    wholes.some((whole) => whole.strides[last] === 1 && whole.dtype === dtype) || strides[last] !== 1;
+  const isVector = (map: LeafMap): boolean =>
+    !movesAlong(map, order, 0, first) && !map.isGathered && map.split === undefined;
+  return moving.filter(
+    (map) => !(isVector(map) && byteLengthOf(map.dtype) <= widest && (areColumns || isChunked(map))),
   );
 }
 

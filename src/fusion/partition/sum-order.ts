@@ -3,8 +3,9 @@
  * The answer depends on the index maps of the two kernels alone (`sum-maps.ts`); the merged kernel is not
  * made for it. Called by `merge.ts`.
  */
+import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import { hasMonoid } from '../kernel/arithmetic.js';
-import type { Affine, Store } from '../kernel/kernel.js';
+import { type Affine, product, type Store } from '../kernel/kernel.js';
 import { moveAffine } from './fused-kernel.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { walkOf } from './reduced-order.js';
@@ -116,7 +117,9 @@ export function keepsOrder(union: Union, isLiveOut: IsLiveOut): boolean {
   const sums = sides.map((kernel) => mapsOfSum(union, kernel));
   if (sums.length === 2 && !readAlike(sums[0]!, sums[1]!)) return false;
   if (isOneAxis) return true;
-  if (!sides.every((kernel) => !hasMonoid(kernel) || keepsAxes(union, kernel))) return false;
+  const isShort = product(reduced) <= SHORT_REDUCTION;
+  if (!sides.every((kernel) => !(isShort || hasMonoid(kernel)) || keepsAxes(union, kernel))) return false;
+  if (isShort) return true;
   const axes = { first: parallel.length, sizes: reduced };
   const { loads, all } = mapsOfMerged(union, isLiveOut);
   const whole = walkOf(axes, loads, all);

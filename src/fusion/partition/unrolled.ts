@@ -2,9 +2,13 @@
  * Short reductions inside other kernels, as `passes/unroll-reductions.ts` marks them: the index map of each of their
  * elements, and the ops that combine them. Called by `emit-kernel.ts`.
  */
+import { isComplex, isFloat } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
 import type { GraphNodeOf } from '../../graph/graph.js';
+import type { OpName } from '../../graph/ops.js';
 import { accumulatorOf } from '../../graph/reductions.js';
+import { opOf } from '../kernel/arithmetic.js';
+import { create } from '../kernel/instruction.js';
 import type { TapeBuilder } from '../kernel/tape-builder.js';
 import { combiningOp } from '../passes/unroll-reductions.js';
 import { constantAffine, type IndexMap, indexMap } from './index-map.js';
@@ -30,20 +34,13 @@ export function elementMaps(
   });
 }
 
-/** Combines values pairwise, so that the depth grows with the logarithm of their number. */
-function combinePairwise(values: readonly number[], combine: (a: number, b: number) => number): number {
-  let level = [...values];
-  while (level.length > 1) {
-    const next: number[] = [];
-    for (let k = 0; k < level.length; k += 2) {
-      next.push(k + 1 < level.length ? combine(level[k]!, level[k + 1]!) : level[k]!);
-    }
-    level = next;
-  }
-  return level[0]!;
-}
+/** Ops that never give -0 of a float. */
+const NEVER_NEGATIVE_ZERO: ReadonlySet<OpName | undefined> = new Set(['square', 'abs', 'exp']);
 
-/** Writes an unrolled reduction of these elements. Halves are summed in float32, as every reduction does. */
+/**
+ * Writes an unrolled reduction of these elements, one after the other, as a kernel of its own combines so few. Halves are
+ * summed in float32, as every reduction does. A sum begins with 0, which tells where all elements are -0.
+ */
 export function writeUnrolled(
   tape: TapeBuilder,
   node: GraphNodeOf<'reduce'>,
@@ -51,8 +48,14 @@ export function writeUnrolled(
 ): number {
   const op = combiningOp(node);
   const wide = values.map((value) => tape.cast(value, accumulatorOf(tape.instructions[value]!.dtype)));
+  const first = tape.instructions[wide[0]!]!;
+  const isFromZero =
+    node.reduction === 'sum' &&
+    (isComplex(first.dtype) || (isFloat(first.dtype) && !NEVER_NEGATIVE_ZERO.has(opOf(first))));
+  const zero = isComplex(first.dtype) ? { re: 0, im: 0 } : 0;
+  const terms = isFromZero ? [tape.add(create.constant(first.dtype, zero)), ...wide] : wide;
   return tape.cast(
-    combinePairwise(wide, (a, b) => tape.map(op, [a, b])),
+    terms.reduce((sum, term) => tape.map(op, [sum, term])),
     node.dtype,
   );
 }

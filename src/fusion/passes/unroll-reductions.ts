@@ -4,9 +4,10 @@
  *     Σj exp(-Σk (x[i, k] - y[j, k])²), k < 3   →   the inner sum unrolled: (d[0] + d[1]) + d[2]
  *
  * A reduction takes in a short one of more elements than it has itself, within a few nodes of its own expression. Those
- * that others read as well, or values that are computed with them, are computed once: written out, they would differ by
- * the order of a few terms, and where those cancel out, as in the residual of an orthogonal basis, the norm of a vector
- * would not be that of the vector beside it. Values change by that order alone, also under `exact`.
+ * that others read as well, or values that are computed with them, are computed once. On the CPU the kernels of short
+ * reductions combine their elements as they are written out here, so that this changes no bits. On a GPU values change by the
+ * order of a few terms, also under `exact`: where those cancel out, as in the residual of an orthogonal basis, the norm of a
+ * vector would not be that of the vector beside it, were they written out for others.
  */
 import {
   type GraphNode,
@@ -18,6 +19,7 @@ import {
   sizeOfShape,
 } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
+import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import type { Slices } from '../../host/slices.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
@@ -35,8 +37,7 @@ const UNROLLED: Readonly<Record<string, OpName>> = {
 /** The op that combines two values of a reduction that is written out. */
 export const combiningOp = ({ reduction }: GraphNodeOf<'reduce'>): OpName => UNROLLED[reduction]!;
 
-/** Longest reduction that is written out inside another, and the most its terms may cost together. */
-const MAX_UNROLLED = 16;
+/** The most that the terms of a reduction that is written out may cost together. */
 const MAX_UNROLLED_COST = 512;
 /** Nodes of an expression that are searched for short reductions. */
 const MAX_NODES = 128;
@@ -63,7 +64,7 @@ const isShortReduction = (graph: MutableGraph, node: GraphNode): node is GraphNo
   node.unrolled !== true &&
   node.monoid === undefined &&
   node.reduction in UNROLLED &&
-  lengthOf(node, nodeOf(graph, node.inputs[0]!)) <= MAX_UNROLLED;
+  lengthOf(node, nodeOf(graph, node.inputs[0]!)) <= SHORT_REDUCTION;
 
 /**
  * The expression of a reduction as far as it is its own, down to values in memory and those that others read too: a
