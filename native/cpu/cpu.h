@@ -23,10 +23,6 @@ class Tape;        // tape.h: one kernel, ready to run; immutable
 // thread only.
 std::shared_ptr<const Tape> parseTape(const Napi::Object& spec);
 
-// Runs a kernel: buffers[i] is the memory behind the kernel's buffer i. Stops between chunks once *cancel is
-// true (results are then undefined). Called on an executor thread; uses the pool.
-void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel);
-
 // Where bytes are read from that are not in memory. Any thread.
 class ByteSource {
  public:
@@ -54,7 +50,7 @@ struct Range {
 
 // Runs tiles of a kernel, whose bits are those of the whole. Memory that other tiles touch need not be there.
 // Of a kernel that takes elements of a window, `window` is the indices that are there: elements with others
-// are not stored.
+// are not stored. Stops between tiles once *cancel is true, and results are then undefined.
 void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
              const std::atomic<bool>* cancel, Range window = {0, INT64_MAX});
 

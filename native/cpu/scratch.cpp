@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kKept = 64;
 constexpr size_t kLargestKept = size_t{4} << 20;
 constexpr size_t kLeast = size_t{64} << 10;
+// Of the block that a thread keeps for itself.
+constexpr size_t kLargestOwn = size_t{1} << 20;
 
 }  // namespace
 
@@ -20,6 +22,12 @@ struct Scratch::Pool {
   std::vector<Block> blocks;
 };
 
+// The block that a thread worked in last: its next one without a lock, and still in its cache.
+Scratch::Block& Scratch::own() {
+  thread_local Block block{};
+  return block;
+}
+
 // Never destroyed: threads may outlive static destructors.
 Scratch::Pool& Scratch::shared() {
   static Pool& pool = *new Pool;
@@ -27,6 +35,10 @@ Scratch::Pool& Scratch::shared() {
 }
 
 Scratch::~Scratch() {
+  if (Block& kept = own(); !kept.data && block_.byteLength <= kLargestOwn) {
+    kept = std::move(block_);
+    return;
+  }
   Pool& pool = shared();
   const std::lock_guard lock(pool.mutex);
   if (pool.blocks.size() < kKept && block_.byteLength <= kLargestKept) {
@@ -35,6 +47,7 @@ Scratch::~Scratch() {
 }
 
 Scratch::Block Scratch::acquire(size_t byteLength) {
+  if (Block& kept = own(); kept.data && kept.byteLength >= byteLength) return std::move(kept);
   {
     Pool& pool = shared();
     const std::lock_guard lock(pool.mutex);

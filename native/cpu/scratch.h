@@ -29,6 +29,7 @@ class Scratch {
   };
   struct Pool;
   static Pool& shared();
+  static Block& own();
   static Block acquire(size_t byteLength);
 
   Block block_;

@@ -23,9 +23,6 @@ struct TapeJob {
   const std::atomic<bool>* cancel;
   // An output lies in an input's memory: loads are copied, results are stored last.
   bool isAliased;
-  int64_t accumulators;
-  int64_t levels;
-  int64_t slots;
   // Chunks of the tape's constants.
   const char* constants;
   // The next run of a tile reads the values that it writes: nothing goes past the caches, or is asked for

@@ -1,5 +1,6 @@
 // Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 
@@ -53,7 +54,20 @@ class Parser {
       markSingles(walk);
       markEnds(walk);
     }
+    countStates();
     return tape;
+  }
+
+  void countStates() {
+    const int64_t blocks = tape_->walkBlocks();
+    const int64_t slotBlocks = tape_->slotBlocks;
+    tape_->slots = std::max<int64_t>(1, blocks / slotBlocks + (blocks % slotBlocks == 0 ? 0 : 1));
+    tape_->accumulators = tape_->laneKind == LaneKind::reduced ? 1 : tape_->chunks();
+    if (tape_->reductions.empty()) return;
+    // Steps of a slot, at most: one for each row and chunk of each block.
+    const int64_t chunks = tape_->accumulators == 1 ? tape_->chunks() : 1;
+    const int64_t steps = std::min(blocks, slotBlocks) * tape_->rows * chunks;
+    tape_->levels = std::bit_width(static_cast<uint64_t>(std::max(steps, tape_->slots))) + 1;
   }
 
   std::unique_ptr<Triangle> triangle(const Tape& whole) {

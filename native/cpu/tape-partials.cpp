@@ -14,8 +14,8 @@ void copyBytes(char* state, char* memory, int64_t bytes, bool out) {
 constexpr int64_t kCountsBytes = 2 * sizeof(int64_t);
 
 // Bytes of the levels that so many leaves reach.
-int64_t bytesOfLevels(const TapeJob& job, const ReduceInfo& info, int64_t leaves) {
-  return std::bit_width(static_cast<uint64_t>(leaves)) * info.nodeByteLength * job.accumulators;
+int64_t bytesOfLevels(const Tape& tape, const ReduceInfo& info, int64_t leaves) {
+  return std::bit_width(static_cast<uint64_t>(leaves)) * info.nodeByteLength * tape.accumulators;
 }
 
 // Of a state: its node, its leaf, its levels.
@@ -24,33 +24,32 @@ struct StateBytes {
   int64_t all() const { return node + leaf + levels; }
 };
 
-StateBytes bytesOf(const TapeJob& job, const ReduceInfo& info) {
-  const int64_t node = alignedBytes(info.nodeByteLength * job.accumulators);
-  return {node, alignedBytes(info.leafByteLength * job.accumulators), node * job.levels};
+StateBytes bytesOf(const Tape& tape, const ReduceInfo& info) {
+  const int64_t node = alignedBytes(info.nodeByteLength * tape.accumulators);
+  return {node, alignedBytes(info.leafByteLength * tape.accumulators), node * tape.levels};
 }
 
 }  // namespace
 
-int64_t TapePartials::statesByteLength(const TapeJob& job) {
+int64_t TapePartials::byteLength(const Tape& tape) {
   int64_t bytes = 0;
-  for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info).all();
+  for (const ReduceInfo& info : tape.reductions) bytes += 2 * bytesOf(tape, info).all();
   return bytes;
 }
 
-int64_t TapePartials::nodesByteLength(const TapeJob& job) {
+int64_t TapePartials::nodesByteLength(const Tape& tape) {
   int64_t bytes = 0;
-  for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info).node;
+  for (const ReduceInfo& info : tape.reductions) bytes += bytesOf(tape, info).node;
   return bytes;
 }
 
-void TapePartials::bind(const TapeJob& job, char* memory, char* loops) {
-  job_ = &job;
+void TapePartials::bind(char* memory, char* loops) {
   loops_ = loops;
   for (std::vector<ReduceState>* states : {&slot_, &tile_}) {
     for (size_t r = 0; r < states->size(); r++) {
-      const StateBytes bytes = bytesOf(job, tape_.reductions[r]);
+      const StateBytes bytes = bytesOf(tape_, tape_.reductions[r]);
       char* const leaf = memory + bytes.node;
-      (*states)[r] = {leaf, leaf + bytes.leaf, memory, job.accumulators, 0, 0};
+      (*states)[r] = {leaf, leaf + bytes.leaf, memory, tape_.accumulators, 0, 0};
       memory += bytes.all();
     }
   }
@@ -90,24 +89,24 @@ void TapePartials::finish(size_t phase, bool fromSlots, const Operand* operands)
   });
 }
 
-int64_t TapePartials::levelsByteLength(const TapeJob& job, int64_t slots) {
+int64_t TapePartials::levelsByteLength(const Tape& tape, int64_t slots) {
   int64_t bytes = 0;
-  for (const ReduceInfo& info : job.tape.reductions) bytes += alignedBytes(bytesOfLevels(job, info, slots));
+  for (const ReduceInfo& info : tape.reductions) bytes += alignedBytes(bytesOfLevels(tape, info, slots));
   return bytes;
 }
 
-int64_t TapePartials::openByteLength(const TapeJob& job) {
+int64_t TapePartials::openByteLength(const Tape& tape) {
   int64_t bytes = 0;
-  for (const ReduceInfo& info : job.tape.reductions) {
-    bytes += alignedBytes(info.nodeByteLength * job.accumulators) +
-             alignedBytes(job.levels * info.nodeByteLength * job.accumulators) + alignedBytes(kCountsBytes);
+  for (const ReduceInfo& info : tape.reductions) {
+    bytes += alignedBytes(info.nodeByteLength * tape.accumulators) +
+             alignedBytes(tape.levels * info.nodeByteLength * tape.accumulators) + alignedBytes(kCountsBytes);
   }
   return bytes;
 }
 
 void TapePartials::copyNodes(size_t phase, char* nodes, bool out) {
   eachReduction(phase, [&](const Instruction& i) {
-    const int64_t bytes = tape_.reductions[i.reduction].nodeByteLength * job_->accumulators;
+    const int64_t bytes = tape_.reductions[i.reduction].nodeByteLength * tape_.accumulators;
     copyBytes(slot_[i.reduction].node, nodes, bytes, out);
     nodes += alignedBytes(bytes);
   });
@@ -117,9 +116,9 @@ void TapePartials::copyLevels(size_t phase, char* levels, int64_t slots, bool ou
   eachReduction(phase, [&](const Instruction& i) {
     const ReduceInfo& info = tape_.reductions[i.reduction];
     ReduceState& state = tile_[i.reduction];
-    copyBytes(state.levels, levels, bytesOfLevels(*job_, info, slots), out);
+    copyBytes(state.levels, levels, bytesOfLevels(tape_, info, slots), out);
     state.leaves = slots;
-    levels += alignedBytes(bytesOfLevels(*job_, info, job_->slots));
+    levels += alignedBytes(bytesOfLevels(tape_, info, tape_.slots));
   });
 }
 
@@ -133,8 +132,8 @@ void TapePartials::copyOpenSlot(size_t phase, char* memory, bool out) {
     };
     // Larger leaves are complete where ranges end: there they are empty.
     if (info.leafByteLength <= info.nodeByteLength)
-      copied(state.leaf, info.leafByteLength * job_->accumulators);
-    copied(state.levels, job_->levels * info.nodeByteLength * job_->accumulators);
+      copied(state.leaf, info.leafByteLength * tape_.accumulators);
+    copied(state.levels, tape_.levels * info.nodeByteLength * tape_.accumulators);
     int64_t counts[] = {state.steps, state.leaves};
     copied(reinterpret_cast<char*>(counts), kCountsBytes);
     state.steps = counts[0];

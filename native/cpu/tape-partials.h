@@ -15,9 +15,9 @@ class TapePartials {
       : tape_(tape), slot_(tape.reductions.size()), tile_(tape.reductions.size()) {}
 
   // Bytes of a worker's states.
-  static int64_t byteLength(const TapeJob& job) { return 2 * statesByteLength(job); }
+  static int64_t byteLength(const Tape& tape);
   // `memory` holds the states, `loops` what monoids of the user's own need while they run.
-  void bind(const TapeJob& job, char* memory, char* loops);
+  void bind(char* memory, char* loops);
 
   // Of the slot at hand: its place stays.
   ReduceState& state(int reduction) { return slot_[reduction]; }
@@ -34,17 +34,17 @@ class TapePartials {
   void finish(size_t phase, bool fromSlots, const Operand* operands);
 
   // Copies a closed slot's nodes out and in, for slots that other threads computed.
-  static int64_t nodesByteLength(const TapeJob& job);
+  static int64_t nodesByteLength(const Tape& tape);
   void saveSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, true); }
   void loadSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, false); }
 
   // Copies the cascade of a tile's first slots out and in, for a worker that goes on with the next ones.
-  static int64_t levelsByteLength(const TapeJob& job, int64_t slots);
+  static int64_t levelsByteLength(const Tape& tape, int64_t slots);
   void saveLevels(size_t phase, char* levels, int64_t slots) { copyLevels(phase, levels, slots, true); }
   void loadLevels(size_t phase, char* levels, int64_t slots) { copyLevels(phase, levels, slots, false); }
 
   // Copies what a slot has so far out and in.
-  static int64_t openByteLength(const TapeJob& job);
+  static int64_t openByteLength(const Tape& tape);
   void saveOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, true); }
   void loadOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, false); }
 
@@ -57,7 +57,6 @@ class TapePartials {
       for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
     }
   }
-  static int64_t statesByteLength(const TapeJob& job);
   void reset(const Instruction& i, ReduceState& state);
   void close(const Instruction& i, ReduceState& state);
   // Writes the results of a closed state, for one row of a block where each has its own.
@@ -67,7 +66,6 @@ class TapePartials {
   void copyOpenSlot(size_t phase, char* memory, bool out);
 
   const Tape& tape_;
-  const TapeJob* job_ = nullptr;
   char* loops_ = nullptr;
   std::vector<ReduceState> slot_;
   std::vector<ReduceState> tile_;

@@ -8,7 +8,6 @@
 // A thread's work on a tile is in tape-worker.*, the distribution of slots in tape-slots.*, that of squares
 // above a diagonal in tape-triangle.*.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -47,11 +46,11 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
 constexpr int64_t kSlotBytes = int64_t{4} << 20;
 
 void runSlots(const TapeJob& job, Range tiles, ThreadPool& pool) {
-  SlotRun::Memory memory{nullptr, job.slots, false};
-  const int64_t together = std::max<int64_t>(1, kSlotBytes / SlotRun::byteLength(job, 1, memory));
+  SlotRun::Memory memory{nullptr, job.tape.slots, false};
+  const int64_t together = std::max<int64_t>(1, kSlotBytes / SlotRun::byteLength(job.tape, 1, memory));
   for (int64_t first = tiles.first; first < tiles.last; first += together) {
     const Range some{first, std::min(tiles.last, first + together)};
-    const Scratch scratch(SlotRun::byteLength(job, some.last - some.first, memory));
+    const Scratch scratch(SlotRun::byteLength(job.tape, some.last - some.first, memory));
     memory.data = scratch.data();
     SlotRun run(job, some, memory, pool);
     run.begin();
@@ -92,8 +91,8 @@ int64_t workOfTile(const Tape& tape) {
   return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
 }
 
-std::vector<char> constantsWith(const Tape& tape, const uint8_t* numbers) {
-  std::vector<char> chunks = tape.constants;
+void setConstants(const Tape& tape, const uint8_t* numbers, std::vector<char>& chunks) {
+  if (chunks.empty()) chunks = tape.constants;
   for (const Value& value : tape.values) {
     if (value.storage != Storage::constant) continue;
     const int32_t at = tape.numbers[value.offset / (kChunk * kConstantBytes)];
@@ -104,30 +103,13 @@ std::vector<char> constantsWith(const Tape& tape, const uint8_t* numbers) {
     for (size_t bytes = value.byteLength; bytes < static_cast<size_t>(kChunk * value.byteLength); bytes *= 2)
       std::memcpy(chunk + bytes, chunk, bytes);
   }
-  return chunks;
 }
 
 TapeJob jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<bool>* cancel) {
-  const bool isAliased = buffers != nullptr && overlaps(tape, buffers);
-  const bool comeWithRun = buffers != nullptr && !tape.numbers.empty();
-  const char* const constants =
-      comeWithRun ? static_cast<const char*>(buffers[tape.buffers.size()].data) : tape.constants.data();
-  TapeJob job{tape, buffers, cancel, isAliased, 0, 0, tape.slotCount(), constants};
-  job.accumulators = tape.laneKind == LaneKind::reduced ? 1 : tape.chunks();
-  // Steps of a slot, at most: one for each row and chunk of each block.
-  const int64_t steps =
-      std::min(tape.walkBlocks(), tape.slotBlocks) * tape.rows * (job.accumulators == 1 ? tape.chunks() : 1);
-  job.levels =
-      tape.reductions.empty() ? 0 : std::bit_width(static_cast<uint64_t>(std::max(steps, job.slots))) + 1;
-  return job;
-}
-
-void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  std::vector<TapeBuffer> whole;
-  for (size_t i = 0; i < tape.buffers.size(); i++) {
-    whole.push_back({buffers[i], 0, tape.buffers[i].elementCount});
-  }
-  runTape(tape, whole.data(), {0, tape.tileCount()}, pool, cancel);
+  const char* const constants = tape.numbers.empty()
+                                    ? tape.constants.data()
+                                    : static_cast<const char*>(buffers[tape.buffers.size()].data);
+  return {tape, buffers, cancel, overlaps(tape, buffers), constants};
 }
 
 void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
@@ -141,7 +123,7 @@ void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPoo
     return;
   }
   const int64_t count = tiles.last - tiles.first;
-  const bool split = job.slots > 1 && count < 4 * pool.size() && pool.size() > 1 &&
+  const bool split = job.tape.slots > 1 && count < 4 * pool.size() && pool.size() > 1 &&
                      count * workOfTile(tape) >= 2 * kTaskWork;
   if (split)
     runSlots(job, tiles, pool);
@@ -150,8 +132,7 @@ void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPoo
 }
 
 size_t phaseByteLength(const Tape& tape) {
-  return static_cast<size_t>(
-      SlotRun::byteLength(jobOf(tape, nullptr, nullptr), tape.tileCount(), {nullptr, 1, true}));
+  return static_cast<size_t>(SlotRun::byteLength(tape, tape.tileCount(), {nullptr, 1, true}));
 }
 
 void runTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMemory& memory, size_t phase,
@@ -159,7 +140,7 @@ void runTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMemory
   if (blocks.first >= blocks.last) return;
   const TapeJob job = jobOf(tape, buffers, cancel);
   const int64_t tiles = tape.tileCount();
-  SlotRun run(job, {0, tiles}, SlotRun::memoryOf(job, tiles, memory.data, memory.byteLength), pool);
+  SlotRun run(job, {0, tiles}, SlotRun::memoryOf(tape, tiles, memory.data, memory.byteLength), pool);
   if (phase == 0 && blocks.first == 0) run.begin();
   run.walk(phase, blocks);
 }
@@ -168,7 +149,8 @@ void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMem
                      ThreadPool& pool, const std::atomic<bool>* cancel) {
   const TapeJob job = jobOf(tape, buffers, cancel);
   const int64_t tiles = tape.tileCount();
-  SlotRun(job, {0, tiles}, SlotRun::memoryOf(job, tiles, memory.data, memory.byteLength), pool).finish(phase);
+  SlotRun(job, {0, tiles}, SlotRun::memoryOf(tape, tiles, memory.data, memory.byteLength), pool)
+      .finish(phase);
 }
 
 }  // namespace weft::cpu

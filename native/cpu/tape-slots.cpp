@@ -4,17 +4,17 @@
 
 namespace weft::cpu {
 
-int64_t SlotRun::byteLength(const TapeJob& job, int64_t tiles, const Memory& memory) {
-  const int64_t open = memory.hasOpenSlots ? openBytes(job, tiles) : 0;
-  const int64_t nodes = memory.together * TapePartials::nodesByteLength(job);
-  return kDoneBytes + tiles * (rowBytes(job) + levelBytes(job) + open + nodes);
+int64_t SlotRun::byteLength(const Tape& tape, int64_t tiles, const Memory& memory) {
+  const int64_t open = memory.hasOpenSlots ? openBytes(tape, tiles) : 0;
+  const int64_t nodes = memory.together * TapePartials::nodesByteLength(tape);
+  return kDoneBytes + tiles * (rowBytes(tape) + levelBytes(tape) + open + nodes);
 }
 
-SlotRun::Memory SlotRun::memoryOf(const TapeJob& job, int64_t tiles, void* data, size_t bytes) {
+SlotRun::Memory SlotRun::memoryOf(const Tape& tape, int64_t tiles, void* data, size_t bytes) {
   Memory memory{static_cast<char*>(data), 0, true};
-  const int64_t nodes = static_cast<int64_t>(bytes) - byteLength(job, tiles, memory);
-  const int64_t slot = std::max<int64_t>(1, tiles * TapePartials::nodesByteLength(job));
-  memory.together = std::clamp<int64_t>(nodes / slot, 1, job.slots);
+  const int64_t nodes = static_cast<int64_t>(bytes) - byteLength(tape, tiles, memory);
+  const int64_t slot = std::max<int64_t>(1, tiles * TapePartials::nodesByteLength(tape));
+  memory.together = std::clamp<int64_t>(nodes / slot, 1, tape.slots);
   return memory;
 }
 
@@ -23,10 +23,10 @@ SlotRun::SlotRun(const TapeJob& job, Range tiles, const Memory& memory, ThreadPo
       tape_(job.tape),
       tiles_(tiles),
       count_(tiles.last - tiles.first),
-      rowBytes_(rowBytes(job)),
-      levelBytes_(levelBytes(job)),
-      openBytes_(memory.hasOpenSlots ? openBytes(job, count_) : 0),
-      nodeBytes_(TapePartials::nodesByteLength(job)),
+      rowBytes_(rowBytes(tape_)),
+      levelBytes_(levelBytes(tape_)),
+      openBytes_(memory.hasOpenSlots ? openBytes(tape_, count_) : 0),
+      nodeBytes_(TapePartials::nodesByteLength(tape_)),
       together_(memory.together),
       done_(*reinterpret_cast<int64_t*>(memory.data)),
       rows_(memory.data + kDoneBytes),
@@ -45,7 +45,7 @@ void SlotRun::walk(size_t phase, Range blocks) {
   again(phase, {blocks.first, std::min(blocks.last, done_)});
   if (blocks.last <= done_) return;
   const int64_t length = tape_.slotBlocks;
-  const int64_t slots = blocks.last == tape_.walkBlocks() ? job_.slots : blocks.last / length;
+  const int64_t slots = blocks.last == tape_.walkBlocks() ? tape_.slots : blocks.last / length;
   if (done_ % length != 0) goOn(phase, {done_, std::min(blocks.last, (done_ / length + 1) * length)});
   const int64_t next = (done_ + length - 1) / length;
   for (int64_t slot = next; slot < slots && !job_.cancelled(); slot += together_) {
@@ -112,15 +112,15 @@ void SlotRun::combine(size_t phase, Range slots) {
 void SlotRun::finish(size_t phase) {
   eachTile(levelBytes_, [&](TapeWorker& worker, int64_t tile) {
     worker.partials().resetTile(phase);
-    worker.partials().loadLevels(phase, levelsOf(tile), job_.slots);
+    worker.partials().loadLevels(phase, levelsOf(tile), tape_.slots);
     worker.finish(phase, true);
     worker.runRows(phase + 1);
   });
 }
 
-int64_t SlotRun::rowBytes(const TapeJob& job) { return alignedBytes(job.tape.rowByteLength) + 64; }
+int64_t SlotRun::rowBytes(const Tape& tape) { return alignedBytes(tape.rowByteLength) + 64; }
 
-int64_t SlotRun::levelBytes(const TapeJob& job) { return TapePartials::levelsByteLength(job, job.slots); }
+int64_t SlotRun::levelBytes(const Tape& tape) { return TapePartials::levelsByteLength(tape, tape.slots); }
 
 TapeWorker& SlotRun::at(int w, int64_t tile) {
   TapeWorker& worker = workers_[w];
@@ -129,9 +129,8 @@ TapeWorker& SlotRun::at(int w, int64_t tile) {
   return worker;
 }
 
-int64_t SlotRun::openBytes(const TapeJob& job, int64_t tiles) {
-  const Tape& tape = job.tape;
-  const int64_t bytes = TapePartials::openByteLength(job);
+int64_t SlotRun::openBytes(const Tape& tape, int64_t tiles) {
+  const int64_t bytes = TapePartials::openByteLength(tape);
   const int64_t elements = std::min(tape.walkBlocks(), tape.slotBlocks) * tape.rows * tape.width();
   return tiles * bytes <= elements ? bytes : 0;
 }

@@ -19,9 +19,9 @@ class SlotRun {
     int64_t together;
     bool hasOpenSlots;
   };
-  static int64_t byteLength(const TapeJob& job, int64_t tiles, const Memory& memory);
+  static int64_t byteLength(const Tape& tape, int64_t tiles, const Memory& memory);
   // The memory of a run whose ranges may end in slots: as many are at hand as so many bytes have room for.
-  static Memory memoryOf(const TapeJob& job, int64_t tiles, void* data, size_t bytes);
+  static Memory memoryOf(const Tape& tape, int64_t tiles, void* data, size_t bytes);
   SlotRun(const TapeJob& job, Range tiles, const Memory& memory, ThreadPool& pool);
 
   // Row-level values before the first phase.
@@ -36,10 +36,10 @@ class SlotRun {
 
  private:
   static constexpr int64_t kDoneBytes = 64;
-  static int64_t rowBytes(const TapeJob& job);
-  static int64_t levelBytes(const TapeJob& job);
+  static int64_t rowBytes(const Tape& tape);
+  static int64_t levelBytes(const Tape& tape);
   // 0 where ranges end with slots: their state is not small beside the elements of a slot.
-  static int64_t openBytes(const TapeJob& job, int64_t tiles);
+  static int64_t openBytes(const Tape& tape, int64_t tiles);
   // Of the k-th slot at hand.
   char* nodesOf(int64_t tile, int64_t k) const { return nodes_ + (tile * together_ + k) * nodeBytes_; }
   char* levelsOf(int64_t tile) const { return levels_ + tile * levelBytes_; }

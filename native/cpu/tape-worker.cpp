@@ -52,6 +52,8 @@ WorkerLease::~WorkerLease() {
 
 TapeWorker::TapeWorker(const Tape& tape)
     : tape_(tape),
+      byteLength_(alignedBytes(tape.blockByteLength) + alignedBytes(tape.rowByteLength) +
+                  TapePartials::byteLength(tape) + alignedBytes(tape.loopByteLength) + 64),
       operands_(tape.values.size()),
       ends_(tape.values.size()),
       kept_(tape.values.size()),
@@ -61,23 +63,29 @@ TapeWorker::TapeWorker(const Tape& tape)
 }
 
 void TapeWorker::begin(const TapeJob& job) {
-  const int64_t blockBytes = alignedBytes(tape_.blockByteLength);
-  const int64_t rowBytes = alignedBytes(tape_.rowByteLength);
-  const int64_t stateBytes = TapePartials::byteLength(job);
-  scratch_.emplace(blockBytes + rowBytes + stateBytes + alignedBytes(tape_.loopByteLength) + 64);
-  block_ = scratch_->data();
-  rows_ = block_ + blockBytes;
-  char* const states = rows_ + rowBytes;
-  loops_ = states + stateBytes;
-  partials_.bind(job, states, loops_);
+  scratch_.emplace(byteLength_);
+  if (scratch_->data() != block_ || boundRows_ != rows_) bindMemory(scratch_->data());
+  if (job.constants != constants_) bindConstants(job.constants);
+  rebind(job);
+  if (hasReads(tape_, job.buffers)) reads_.emplace(tape_, job.buffers);
+}
+
+void TapeWorker::bindMemory(char* memory) {
+  block_ = memory;
+  rows_ = block_ + alignedBytes(tape_.blockByteLength);
+  char* const states = rows_ + alignedBytes(tape_.rowByteLength);
+  loops_ = states + TapePartials::byteLength(tape_);
+  partials_.bind(states, loops_);
+  bindRows(rows_);
+}
+
+void TapeWorker::bindConstants(const char* constants) {
+  constants_ = constants;
   for (size_t i = 0; i < tape_.values.size(); i++) {
     const Value& value = tape_.values[i];
     if (value.storage == Storage::constant)
-      operands_[i] = {const_cast<char*>(job.constants) + value.offset, 0, 0};
+      operands_[i] = {const_cast<char*>(constants) + value.offset, 0, 0};
   }
-  bindRows(rows_);
-  rebind(job);
-  if (job.buffers != nullptr && hasReads(tape_, job.buffers)) reads_.emplace(tape_, job.buffers);
 }
 
 void TapeWorker::rebind(const TapeJob& job) {
@@ -172,9 +180,9 @@ void TapeWorker::runStarted() {
       walk(phase, 0, blocks);
       continue;
     }
-    const bool several = job_->slots > 1;
+    const bool several = tape_.slots > 1;
     if (several) partials_.resetTile(phase);
-    for (int64_t slot = 0; slot < job_->slots; slot++) {
+    for (int64_t slot = 0; slot < tape_.slots; slot++) {
       partials_.resetSlot(phase);
       walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
       partials_.closeSlot(phase);

@@ -19,7 +19,7 @@ class TapeWorker {
  public:
   explicit TapeWorker(const Tape& tape);
 
-  // Takes memory to work in, which it has until `end`.
+  // Takes memory to work in, which it has until `end`; where it had the same before, it is bound to it.
   void begin(const TapeJob& job);
   // Goes on with another job of the same tape.
   void rebind(const TapeJob& job);
@@ -46,6 +46,9 @@ class TapeWorker {
   void runElements(Range elements);
 
  private:
+  void bindMemory(char* memory);
+  void bindConstants(const char* constants);
+
   // Runs the elements given by starts_ and the tile's rows and lanes.
   void runStarted();
   // Starts as many elements from one on as a block has, but not `last`; how many.
@@ -99,7 +102,9 @@ class TapeWorker {
   };
 
   const Tape& tape_;
+  const int64_t byteLength_;
   const TapeJob* job_ = nullptr;
+  const char* constants_ = nullptr;
   std::vector<BoundChain> chains_;
   // Where buffers are not in memory.
   std::optional<TapeReads> reads_;

@@ -201,7 +201,7 @@ class Tape {
   // Constants as chunks of equal lanes, 64 x 16 bytes each.
   std::vector<char> constants;
   // For each constant its position among those that come with a run, or -1; empty: none comes so, else the
-  // chunks of the constants in the run (`constantsWith`) are the memory of one more buffer behind the tape's.
+  // chunks of the constants in the run (`setConstants`) are the memory of one more buffer behind the tape's.
   std::vector<int32_t> numbers;
   // The lanes of the last row section, and of the reductions that it takes, are the rows of blocks that are
   // reduced by themselves.
@@ -225,6 +225,12 @@ class Tape {
   const Registry* registry = nullptr;
   mutable IdleWorker idle;
 
+  // Of a reduction's state: results beside each other, and levels of its cascade.
+  int64_t accumulators = 1;
+  int64_t levels = 0;
+  // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
+  int64_t slots = 1;
+
   int64_t width() const { return take * inner; }
   int64_t chunks() const { return (width() + kChunk - 1) / kChunk; }
   int64_t paddedWidth() const { return chunks() * kChunk; }
@@ -247,8 +253,6 @@ class Tape {
     for (const int32_t at : numbers) last = std::max(last, at);
     return static_cast<size_t>(last + 1);
   }
-  // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
-  int64_t slotCount() const { return std::max<int64_t>(1, (walkBlocks() + slotBlocks - 1) / slotBlocks); }
 
  private:
   int64_t countOf(size_t first, size_t last) const {
@@ -258,7 +262,8 @@ class Tape {
   }
 };
 
-// The chunks of a tape's constants with those that come with a run, of kConstantBytes each.
-std::vector<char> constantsWith(const Tape& tape, const uint8_t* numbers);
+// Sets those of the chunks of a tape's constants that come with a run, of kConstantBytes each. Empty: all are
+// to be set.
+void setConstants(const Tape& tape, const uint8_t* numbers, std::vector<char>& chunks);
 
 }  // namespace weft::cpu

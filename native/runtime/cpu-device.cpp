@@ -13,16 +13,10 @@
 #include "runtime/host-sink.h"
 #include "runtime/program.h"
 #include "runtime/scratch-file.h"
-#include "runtime/small-run.h"
 #include "shared/layout.h"
 
 namespace weft {
 namespace {
-
-bool hasRoutines(const Program& program) {
-  return std::any_of(program.steps.begin(), program.steps.end(),
-                     [](const Step& step) { return std::holds_alternative<RoutineStep>(step); });
-}
 
 class CpuDevice : public Device {
  public:
@@ -76,27 +70,6 @@ class Spill {
 
 bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !run.sinks[output].empty(); }
 
-// Where the buffers of a run lie: temporaries in the arena, inputs and outputs where the caller has them.
-template <typename InputOf, typename OutputOf>
-std::vector<HostView> placed(const Program& program, const host::Block& arena, const InputOf& inputOf,
-                             const OutputOf& outputOf) {
-  std::vector<HostView> views(program.buffers.size());
-  for (size_t i = 0; i < views.size(); i++) {
-    const BufferSpec& buffer = program.buffers[i];
-    if (buffer.role == Role::temporary && !buffer.windowed)
-      views[i] = {arena.as<std::byte>() + buffer.offset, 0, buffer.byteLength};
-    if (buffer.role == Role::spill) views[i].last = buffer.byteLength;
-  }
-  const auto place = [&](int buffer, const auto& memoryOf, size_t i) {
-    HostView& view = views[buffer];
-    view = memoryOf(i);
-    view.last = program.buffers[buffer].byteLength;
-  };
-  for (size_t i = 0; i < program.inputs.size(); i++) place(program.inputs[i], inputOf, i);
-  for (size_t i = 0; i < program.outputs.size(); i++) place(program.outputs[i], outputOf, i);
-  return views;
-}
-
 void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
   const host::Block arena = host::allocate(program.arenaByteLength, host::Purpose::work);
@@ -108,36 +81,39 @@ void CpuDevice::compute(Run& run) {
     if (buffer.role != Role::spill) continue;
     outside[i] = spilled.emplace_back(std::make_unique<Spill>(buffer.byteLength))->place();
   }
-  const auto inputOf = [&](size_t i) -> HostView {
+  CpuSteps steps(program, run.numbers.data(), run.cancel);
+  steps.placeTemporaries(arena.as<std::byte>());
+  for (size_t i = 0; i < program.inputs.size(); i++) {
     Run::Input& input = run.inputs[i];
-    // Of what is windowed, sweeps read what they need.
-    const BufferSpec& buffer = program.buffers[program.inputs[i]];
-    if (input.source && buffer.windowed) {
-      outside[program.inputs[i]].source = input.source.get();
-      return {};
+    const int buffer = program.inputs[i];
+    HostView& view = steps.views[buffer];
+    if (input.source && program.buffers[buffer].windowed) {
+      // Sweeps read what they need.
+      outside[buffer].source = input.source.get();
+    } else if (input.source && program.buffers[buffer].isReadInBlocks) {
+      view.source = input.source.get();
+    } else {
+      if (input.source) input.memory = readToHost(*input.source, *run.cancel);
+      // Steps only read inputs.
+      const void* data = input.memory ? bytesOf(*input.memory) : input.host;
+      view.data = static_cast<std::byte*>(const_cast<void*>(data));
     }
-    if (input.source && buffer.isReadInBlocks) return {nullptr, 0, 0, input.source.get()};
-    if (input.source) input.memory = readToHost(*input.source, *run.cancel);
-    // Steps only read inputs.
-    const void* data = input.memory ? bytesOf(*input.memory) : input.host;
-    return {static_cast<std::byte*>(const_cast<void*>(data))};
-  };
-  std::vector<std::shared_ptr<Memory>> outputs;
-  const auto outputOf = [&](size_t i) -> HostView {
+  }
+  std::vector<std::shared_ptr<Memory>> outputs = run.outputs;
+  outputs.resize(program.outputs.size());
+  for (size_t i = 0; i < outputs.size(); i++) {
     const int buffer = program.outputs[i];
-    outputs.push_back(run.outputs.empty() ? nullptr : run.outputs[i]);
     // Of what is windowed and goes to files, sweeps write what they have.
     if (goesToFiles(run, i) && program.buffers[buffer].windowed) {
       outside[buffer].sinks = &run.sinks[i];
-      return {};
+      continue;
     }
     // Outputs to files are held until they are written.
     const auto purpose = goesToFiles(run, i) ? host::Purpose::work : host::Purpose::result;
-    if (!outputs.back()) outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
-    return {bytesOf(*outputs.back())};
-  };
+    if (!outputs[i]) outputs[i] = allocateHost(program.buffers[buffer].byteLength, purpose);
+    steps.views[buffer].data = bytesOf(*outputs[i]);
+  }
 
-  CpuSteps steps(program, placed(program, arena, inputOf, outputOf), run.numbers.data(), run.cancel);
   // Small programs have neither sweeps nor loops.
   if (!program.isSmall) {
     steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, arena.as<std::byte>(), run); };
@@ -167,23 +143,6 @@ std::shared_ptr<Memory> readToHost(HostSource& source, const CancelFlag& cancel)
   std::shared_ptr<Memory> memory = allocateHost(source.byteLength(), host::Purpose::work);
   readAll(source, reinterpret_cast<void*>(memory->address), cancel);
   return memory;
-}
-
-bool computeSmall(const Program& program, const std::byte* const* inputs, std::byte* const* outputs,
-                  const uint8_t* numbers) {
-  std::unique_lock<std::mutex> permit;
-  if (hasRoutines(program)) {
-    permit = cpu::tryLibraryPermit();
-    if (!permit) return false;
-  }
-  const host::Block arena = host::allocate(program.arenaByteLength, host::Purpose::work);
-  // Steps only read inputs.
-  const auto inputOf = [&](size_t i) -> HostView { return {const_cast<std::byte*>(inputs[i])}; };
-  const auto outputOf = [&](size_t i) -> HostView { return {outputs[i]}; };
-  static const CancelFlag never{false};
-  CpuSteps steps(program, placed(program, arena, inputOf, outputOf), numbers, &never);
-  for (const Step& step : program.steps) steps.run(step);
-  return true;
 }
 
 Device& cpuDevice() {

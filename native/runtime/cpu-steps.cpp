@@ -1,7 +1,9 @@
 #include "runtime/cpu-steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include "cpu/element-map.h"
@@ -53,7 +55,32 @@ std::string nameOf(const Step& step) {
 
 }  // namespace
 
+bool hasRoutines(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(),
+                     [](const Step& step) { return std::holds_alternative<RoutineStep>(step); });
+}
+
 cpu::ThreadPool& poolOf(const TapeStep& step) { return step.isShort() ? thisThread() : cpu::sharedPool(); }
+
+CpuSteps::CpuSteps(const Program& program, const uint8_t* numbers, const CancelFlag* cancel)
+    : views(program.buffers.size()), program_(program), numbers_(numbers), cancel_(cancel) {
+  for (size_t i = 0; i < views.size(); i++) {
+    const BufferSpec& buffer = program.buffers[i];
+    const bool isWhole = buffer.role == Role::temporary ? !buffer.windowed : buffer.role != Role::state;
+    if (isWhole) views[i].last = buffer.byteLength;
+  }
+  // Small programs have no loops.
+  if (program.isSmall) return;
+  backing.resize(views.size());
+  std::iota(backing.begin(), backing.end(), 0);
+}
+
+void CpuSteps::placeTemporaries(std::byte* arena) {
+  for (size_t i = 0; i < views.size(); i++) {
+    const BufferSpec& buffer = program_.buffers[i];
+    if (buffer.role == Role::temporary && !buffer.windowed) views[i].data = arena + buffer.offset;
+  }
+}
 
 void CpuSteps::run(const Step& step, TileCount* done) {
   struct Whole {
@@ -280,16 +307,22 @@ const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::v
 
 void CpuSteps::addConstants(const cpu::Tape& tape, std::vector<cpu::TapeBuffer>& buffers) {
   if (tape.numbers.empty()) return;
-  const auto [found, isNew] = constants_.try_emplace(&tape);
-  if (isNew) found->second = cpu::constantsWith(tape, numbers_);
-  buffers.push_back({found->second.data(), 0, 0});
+  std::vector<char>& chunks = constants_[&tape];
+  if (chunks.empty()) cpu::setConstants(tape, numbers_, chunks);
+  buffers.push_back({chunks.data(), 0, 0});
+}
+
+void CpuSteps::renewConstants() {
+  for (auto& [tape, chunks] : constants_) cpu::setConstants(*tape, numbers_, chunks);
 }
 
 cpu::TapeBuffer CpuSteps::tapeBuffer(const cpu::Tape& tape, size_t at, int buffer) const {
   const HostView& view = views[buffer];
+  // Elements have 1, 2, 4, 8 or 16 bytes.
   const auto size = static_cast<size_t>(cpu::byteLengthOf(tape.buffers[at].dtype));
-  return {view.data, static_cast<int64_t>((view.first + size - 1) / size),
-          static_cast<int64_t>(view.last / size), view.source};
+  const int shift = std::countr_zero(size);
+  return {view.data, static_cast<int64_t>((view.first + size - 1) >> shift),
+          static_cast<int64_t>(view.last >> shift), view.source};
 }
 
 cpu::Matrix CpuSteps::matrix(const MatrixOperand& operand, DType dtype) const {

@@ -3,7 +3,6 @@
 #pragma once
 #include <cstddef>
 #include <functional>
-#include <numeric>
 #include <unordered_map>
 #include <vector>
 
@@ -22,23 +21,20 @@ struct HostView {
   cpu::ByteSource* source = nullptr;
 };
 
+// Whether routines are among the steps of a program, which may call libraries.
+bool hasRoutines(const Program& program);
+
 // The pool that a tape runs on: of the calling thread alone where waking another costs more than the tape.
 cpu::ThreadPool& poolOf(const TapeStep& step);
 
 class CpuSteps {
  public:
   // `numbers`: the constants that come with the run.
-  CpuSteps(const Program& program, std::vector<HostView> views, const uint8_t* numbers,
-           const CancelFlag* cancel)
-      : views(std::move(views)), program_(program), numbers_(numbers), cancel_(cancel) {
-    // Small programs have no loops.
-    if (program.isSmall) return;
-    backing.resize(this->views.size());
-    std::iota(backing.begin(), backing.end(), 0);
-  }
+  CpuSteps(const Program& program, const uint8_t* numbers, const CancelFlag* cancel);
 
-  // For each buffer of the program. Sweeps move their windows.
+  // For each buffer of the program; inputs and outputs are the caller's to place. Sweeps move their windows.
   std::vector<HostView> views;
+  void placeTemporaries(std::byte* arena);
   // Where states of loops lie: the buffers that the body's are now. All others are where they are.
   std::vector<int> backing;
   // Runs a sweep in the body of a loop.
@@ -46,6 +42,8 @@ class CpuSteps {
   // Copies all of a loop's state to `offset` bytes of another buffer, where one of them is not in memory.
   std::function<void(int from, int to, size_t offset)> copy;
 
+  // For further runs with other constants, which lie where those of the first one lay.
+  void renewConstants();
   // Runs all of a step; not of a sweep. Steps of a loop are counted in `done`, if that is not null.
   void run(const Step& step, TileCount* done = nullptr);
   // Runs what a tile does of a step: a range; of a loop, in each run of its body a range of every step.

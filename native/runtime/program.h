@@ -262,10 +262,14 @@ inline size_t keptByteLength(const BufferSpec& buffer) {
   return buffer.windowed ? buffer.partLast - buffer.partFirst : buffer.byteLength;
 }
 
+class SmallRun;  // small-run.h
+
 // The data of a program handle.
 struct ProgramHandle {
   static constexpr const char* kWhat = "a program";
   std::shared_ptr<const Program> program;
+  // Made by the first call of runSmall(). The handle's thread alone has it.
+  std::shared_ptr<SmallRun> small = nullptr;
 };
 
 // A program whose steps are being read; none once it is made.

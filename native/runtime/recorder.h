@@ -61,7 +61,7 @@ inline std::array<Total, kKinds> totals;
 inline void count(Kind kind, size_t byteLength) {
   Total& total = totals[static_cast<size_t>(kind)];
   total.count.fetch_add(1, std::memory_order_relaxed);
-  total.byteLength.fetch_add(byteLength, std::memory_order_relaxed);
+  if (byteLength > 0) total.byteLength.fetch_add(byteLength, std::memory_order_relaxed);
 }
 
 inline std::atomic<bool> recording{false};

@@ -2,8 +2,9 @@
 
 #include <array>
 #include <cstring>
-#include <iterator>
+#include <mutex>
 
+#include "cpu/library-permit.h"
 #include "runtime/buffer-handle.h"
 #include "runtime/device.h"
 #include "runtime/host-pool.h"
@@ -16,6 +17,8 @@ namespace {
 
 // The most inputs and outputs; programs of more go the way of others.
 constexpr size_t kMostBuffers = 16;
+
+const CancelFlag never{false};
 
 // By napi_typedarray_type.
 constexpr std::array<size_t, 12> kElementByteLength = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 2};
@@ -41,31 +44,71 @@ const std::byte* inputBytes(const Napi::Value& value, size_t byteLength) {
 
 }  // namespace
 
+SmallRun::SmallRun(const Program& program)
+    : program_(program),
+      hasRoutines_(hasRoutines(program)),
+      numbers_(program.numberCount * kConstantBytes),
+      steps_(program, numbers_.data(), &never) {}
+
+bool SmallRun::takes(const Program& program) {
+  return program.isSmall && program.device->isHost() && program.inputs.size() <= kMostBuffers &&
+         program.outputs.size() <= kMostBuffers;
+}
+
+void SmallRun::placeInput(size_t i, const std::byte* data) {
+  // Steps only read inputs.
+  steps_.views[program_.inputs[i]].data = const_cast<std::byte*>(data);
+}
+
+void SmallRun::placeOutput(size_t i, std::byte* data) { steps_.views[program_.outputs[i]].data = data; }
+
+void SmallRun::setNumbers(const uint8_t* numbers) {
+  if (std::memcmp(numbers_.data(), numbers, numbers_.size()) == 0) return;
+  std::memcpy(numbers_.data(), numbers, numbers_.size());
+  steps_.renewConstants();
+}
+
+bool SmallRun::run() {
+  std::unique_lock<std::mutex> permit;
+  if (hasRoutines_) {
+    permit = cpu::tryLibraryPermit();
+    if (!permit) return false;
+  }
+  const host::Block arena = host::allocate(program_.arenaByteLength, host::Purpose::work);
+  if (arena.data() != arena_) {
+    arena_ = arena.as<std::byte>();
+    steps_.placeTemporaries(arena_);
+  }
+  for (const Step& step : program_.steps) steps_.run(step);
+  return true;
+}
+
 Napi::Value runSmall(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const Program& program = *values::handle<ProgramHandle>(info[0], "program").program;
-  const size_t inputCount = program.inputs.size(), outputCount = program.outputs.size();
-  if (!program.isSmall || !program.device->isHost() || inputCount > kMostBuffers ||
-      outputCount > kMostBuffers)
-    return env.Undefined();
-  if (memoryLimit(program.device->name(), 1) != kNoMemoryLimit) return Napi::Boolean::New(env, false);
-  std::array<const std::byte*, kMostBuffers> inputs;
-  std::array<std::byte*, kMostBuffers> outputs;
-  size_t at = 1;
-  for (size_t i = 0; i < inputCount; i++) {
-    inputs[i] = inputBytes(info[at++], program.buffers[program.inputs[i]].byteLength);
-    if (inputs[i] == nullptr) return Napi::Boolean::New(env, false);
+  auto& handle = values::handle<ProgramHandle>(info[0], "program");
+  const Program& program = *handle.program;
+  if (!handle.small) {
+    if (!SmallRun::takes(program)) return Napi::Boolean::New(env, false);
+    handle.small = std::make_shared<SmallRun>(program);
   }
-  for (size_t i = 0; i < outputCount; i++) {
+  SmallRun& small = *handle.small;
+  const auto other = [&] { return Napi::Boolean::New(env, true); };
+  if (memoryLimit(program.device->name(), 1) != kNoMemoryLimit) return other();
+  size_t at = 1;
+  for (size_t i = 0; i < program.inputs.size(); i++) {
+    const std::byte* const data = inputBytes(info[at++], program.buffers[program.inputs[i]].byteLength);
+    if (data == nullptr) return other();
+    small.placeInput(i, data);
+  }
+  for (size_t i = 0; i < program.outputs.size(); i++) {
     void* data = nullptr;
     size_t byteLength = 0;
     const napi_status status = napi_get_arraybuffer_info(env, info[at++], &data, &byteLength);
     if (status != napi_ok || byteLength != program.buffers[program.outputs[i]].byteLength)
       values::reject("memory", "an ArrayBuffer of the bytes of output " + std::to_string(i));
     if (host::poison()) std::memset(data, 0xff, byteLength);
-    outputs[i] = static_cast<std::byte*>(data);
+    small.placeOutput(i, static_cast<std::byte*>(data));
   }
-  const uint8_t* numbers = nullptr;
   if (const size_t wanted = program.numberCount * kConstantBytes; wanted > 0) {
     napi_typedarray_type type{};
     size_t length = 0;
@@ -74,9 +117,9 @@ Napi::Value runSmall(const Napi::CallbackInfo& info) {
         napi_get_typedarray_info(env, info[at], &type, &length, &data, nullptr, nullptr);
     if (status != napi_ok || type != napi_uint8_array || length < wanted)
       values::reject("numbers", "of at least " + std::to_string(program.numberCount) + " constants");
-    numbers = static_cast<const uint8_t*>(data);
+    small.setNumbers(static_cast<const uint8_t*>(data));
   }
-  return Napi::Boolean::New(env, computeSmall(program, inputs.data(), outputs.data(), numbers));
+  return small.run() ? Napi::Value() : other();
 }
 
 }  // namespace weft

@@ -5,24 +5,43 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "runtime/cpu-steps.h"
 
 namespace weft {
 
-struct Program;
+// The runs of a program on the thread of its handle, one after the other: all that is the same in each is
+// made once.
+class SmallRun {
+ public:
+  explicit SmallRun(const Program& program);
+  // Whether runs of a program may be such.
+  static bool takes(const Program& program);
 
-// Computes a small program of the CPU on this thread, between memory of exactly the bytes of its inputs and
-// of its outputs, in their order. False: its routines would wait for calls of a library.
-bool computeSmall(const Program& program, const std::byte* const* inputs, std::byte* const* outputs,
-                  const uint8_t* numbers);
+  // Of an input or output, in order, for the next run: memory of exactly its bytes.
+  void placeInput(size_t i, const std::byte* data);
+  void placeOutput(size_t i, std::byte* data);
+  // The constants that come with the next run: `numberCount` of the program.
+  void setNumbers(const uint8_t* numbers);
+  // False: routines would wait for calls of a library, and nothing was computed.
+  bool run();
+
+ private:
+  const Program& program_;
+  const bool hasRoutines_;
+  std::vector<uint8_t> numbers_;
+  CpuSteps steps_;
+  std::byte* arena_ = nullptr;
+};
 
 // runSmall(program: NativeProgram, ...memory: (ArrayBufferView | BufferHandle | ArrayBuffer)[]): boolean |
 // undefined
 //
 // The memory of its inputs, ArrayBuffers for its outputs, and the constants that come with the run, where it
-// takes any. True: the outputs are there. False: nothing was computed, and run() is to be called: for inputs
-// that are not in memory or do not fit, which it refuses, where a library is busy, and within a limit of the
-// process, where computes wait for each other. Undefined: the same
-// for every run of the program.
+// takes any. Undefined: the outputs are there. Else nothing was computed, and run() is to be called: for
+// inputs that are not in memory or do not fit, which it refuses, where a library is busy, and within a limit
+// of the process, where computes wait for each other; false: for every run of the program.
 Napi::Value runSmall(const Napi::CallbackInfo& info);
 
 }  // namespace weft

@@ -14,7 +14,6 @@ import {
   cutStoredResults,
   evaluate,
   evaluateStored,
-  hostResults,
   storedResults,
 } from '../exec/run/evaluate.js';
 import { type ArgumentExpr, placeholderFor } from '../exec/run/placeholder.js';
@@ -49,6 +48,7 @@ const SIGNATURES = 16;
 
 export class Tracer {
   readonly #fn: AnyFunction;
+  readonly #leastArguments: number;
   readonly #mostArguments: number;
   readonly #options: ComputeOptions;
   /** Used last first. */
@@ -56,6 +56,7 @@ export class Tracer {
 
   constructor(fn: (...args: never[]) => unknown, options: ComputeOptions) {
     this.#fn = fn as unknown as AnyFunction;
+    this.#leastArguments = fn.length;
     this.#mostArguments = mostArguments(fn) ?? Number.POSITIVE_INFINITY;
     this.#options = { ...options };
     sizesOf(options); // refused here, not in a call
@@ -75,10 +76,9 @@ export class Tracer {
         const parts = await cutStoredResults(there, bounded!);
         return arranged(form, (await broughtToHost(parts, this.#options)).map(ndarrayOf));
       }
-      const running = traced.runNow(args, 'host');
+      const running = traced.resultsNow(args);
       const turn = running instanceof Promise ? undefined : turnToHandOver();
-      const executed = running instanceof Promise ? await running : running;
-      const results = hostResults(traced.exprs, executed);
+      const results = running instanceof Promise ? await running : running;
       if (turn !== undefined) await turn;
       const cut = bounded === undefined ? results : await cutHostResults(results, bounded);
       return arranged(form, cut.map(ndarrayOf));
@@ -115,8 +115,8 @@ export class Tracer {
 
   /** Arrays as nodes; other arguments as they are. */
   #arguments(values: readonly unknown[]): readonly unknown[] {
-    if (values.length < this.#fn.length) {
-      throw new ArgumentError(expected('compile', `${this.#fn.length} arguments`, `${values.length}`));
+    if (values.length < this.#leastArguments) {
+      throw new ArgumentError(expected('compile', `${this.#leastArguments} arguments`, `${values.length}`));
     }
     if (values.length > this.#mostArguments) refuseMore('compile', this.#mostArguments, values);
     const args = new Array<unknown>(values.length);

@@ -38,7 +38,7 @@ const INDENT = 2;
 /** Elements in nested lists, one level for each axis; a scalar for a shape of []. */
 export type NestedResult<T extends Scalar = Scalar> = T | NestedResult<T>[];
 
-/** Given for elements that Weft has made, which need no check. */
+/** Given for elements that Weft has made, which need no check, in a shape that is frozen. */
 const OWN = Symbol('own elements');
 
 /** A result in host memory: elements in C order, with a shape and a dtype, which is D. */
@@ -76,7 +76,7 @@ export class NDArray<out D extends DType = DType> {
   constructor(data: TypedArray, shape: Shape, dtype: D, own?: typeof OWN) {
     if (own === OWN) {
       this.data = data as TypedArrays[D];
-      this.shape = Object.freeze(shape);
+      this.shape = shape;
       this.dtype = dtype;
       this.strides = denseStrides(shape);
       return;
@@ -409,7 +409,7 @@ export function ndarrayOf({ data, shape, dtype }: HostResult): NDArray {
   Object.defineProperty(array, 'data', HELD_DATA);
   Object.defineProperty(array, HELD, { value: data });
   return Object.assign(array, {
-    shape: Object.freeze(shape),
+    shape,
     dtype,
     strides: denseStrides(shape),
     offset: 0,

@@ -97,13 +97,15 @@ describe('calls of the CPU', () => {
     [60, false],
   ])('%i small kernels are computed where they are asked for: %s', async (count, isShort) => {
     const program = createProgram(await specOf(kernels(count)));
-    const there = runSmall(program, [new Float64Array(4)], undefined);
-    expect(there?.map((each) => [...new Float64Array(each)])).toEqual(isShort ? [[0, 0, 0, 0]] : undefined);
+    const results = [new Float64Array(4).fill(1)];
+    const memory = results.map(({ buffer }) => buffer);
+    expect(runSmall(program, [new Float64Array(4)], memory, undefined)).toBe(isShort);
+    expect([...results[0]!]).toEqual(isShort ? [0, 0, 0, 0] : [1, 1, 1, 1]);
   });
 
   it('wait for others within a limit of the process', async () => {
     const program = createProgram(await specOf(kernels(10)));
-    const isThere = (): boolean => runSmall(program, [new Float64Array(4)], undefined) !== undefined;
+    const isThere = (): boolean => runSmall(program, [new Float64Array(4)], [new ArrayBuffer(32)], undefined);
     expect(isThere()).toBe(true);
     await limitMemory('1GiB', 'cpu');
     expect(isThere()).toBe(false);

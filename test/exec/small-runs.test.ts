@@ -71,7 +71,7 @@ async function bytesOf(results: readonly Lazy[]) {
     ) as (ArrayBuffer & { resize(byteLength: number): void })[];
   const numbers = numbersFor(canonical);
   const given = numbers === undefined ? [] : [numbers];
-  if (addon().runSmall(native, ...inputs, ...memory, ...given) !== true) return undefined;
+  if (addon().runSmall(native, ...inputs, ...memory, ...given) !== undefined) return undefined;
   const own = program.outputs.slice(0, results.length).map((at) => Buffer.from(memory[at]!.slice(0)));
   for (const each of memory) each.resize(each.byteLength + BEHIND);
   return { own, behind: memory.map((each) => new Uint8Array(each).subarray(-BEHIND)) };

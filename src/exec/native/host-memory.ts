@@ -9,7 +9,10 @@ import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { expected, MemoryError } from '../../host/errors.js';
 
-type ArrayClass = new (buffer: ArrayBufferLike, byteOffset?: number, length?: number) => TypedArray;
+interface ArrayClass {
+  new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
+  new (elements: TypedArray): TypedArray;
+}
 
 /** Booleans are bytes of 0 and 1, halves are their bits, complex elements are two values. */
 const ARRAY_CLASS: Readonly<Record<DType, ArrayClass>> = {
@@ -69,3 +72,7 @@ export const typedArrayOver = (
   byteOffset?: number,
   length?: number,
 ): TypedArray => new ARRAY_CLASS[DTYPE_INFO[dtype].component](buffer, byteOffset, length);
+
+/** A copy of an array of a dtype, of few elements in two thirds of the time of its `slice()`. */
+export const copyOf = (elements: TypedArray, dtype: DType): TypedArray =>
+  new ARRAY_CLASS[DTYPE_INFO[dtype].component](elements);

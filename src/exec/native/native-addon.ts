@@ -75,8 +75,8 @@ interface Addon {
     numbers: Uint8Array | undefined,
   ): RawResult | Promise<RawResult>;
   /**
-   * Runs a small program of the CPU: the memory of its inputs, of its outputs, then its constants. True: the outputs are
-   * there; false: `run` is to be called; undefined: for each run of this program.
+   * Runs a small program of the CPU: the memory of its inputs, of its outputs, then its constants. Undefined: the
+   * outputs are there; else `run` is to be called, false: for each run of this program.
    */
   runSmall(program: object, ...memory: readonly (object | undefined)[]): boolean | undefined;
   settle(pollsAgain: boolean, spins: boolean): number;
@@ -180,7 +180,8 @@ function load(): Addon {
 
 export function addon(): Addon {
   if (loaded === undefined) {
-    const fresh = load();
+    // The engine would look up each function in the addon's own object by name.
+    const fresh = { ...load() };
     const { threads, isa, compilesLoops, blas, lapack, fft, scratchFolder, poison, processMemory, cuda } =
       config();
     const isSearched = (library: string | undefined): boolean => library === undefined || library === 'auto';

@@ -8,7 +8,7 @@ import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { deviceNamed } from '../targets/device.js';
-import { bytesOver, isInHeap, MOST_COPIED_BYTES } from './host-memory.js';
+import { bytesOver, MOST_COPIED_BYTES } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, settled, typed } from './native-addon.js';
 import type {
   FileOutput,
@@ -185,8 +185,6 @@ class LoadedProgram implements NativeProgram {
   readonly resultBytes: number;
   /** Whether runs whose results come to the host may be computed in the call that asks for them. */
   #isSmall: boolean;
-  /** Memory of results that are copied when a run has ended. */
-  #passing: readonly ArrayBuffer[] | undefined;
   /** Milliseconds that the last run was waited for. */
   #waited = 0;
 
@@ -210,39 +208,34 @@ class LoadedProgram implements NativeProgram {
     return program.#handle;
   }
 
-  /** The results of a run that was small; undefined: it is to go the way of others. */
+  /** The bytes of each result; undefined: no run is small. */
+  get smallResults(): readonly number[] | undefined {
+    return this.#isSmall ? this.#byteLengths : undefined;
+  }
+
+  /** Whether a run was small and wrote its results; false: it is to go the way of others. */
   runSmall(
     inputs: readonly RunInput[],
+    results: readonly ArrayBuffer[],
     numbers: Uint8Array | undefined,
-    isPassing: boolean,
-  ): ArrayBuffer[] | undefined {
-    if (!this.#isSmall) return undefined;
-    const results = isPassing ? this.#passingResults() : this.#byteLengths.map(memoryOf);
+  ): boolean {
     const memory = new Array<object | undefined>(FEW_ARGUMENTS);
     let at = 0;
     // Arrays are read in this call, in which no other JavaScript runs.
-    for (const input of inputs) memory[at++] = ArrayBuffer.isView(input) ? input : rawInput(input);
-    for (const result of results) memory[at++] = result;
+    for (let k = 0; k < inputs.length; k++) {
+      const input = inputs[k]!;
+      memory[at++] = ArrayBuffer.isView(input) ? input : rawInput(input);
+    }
+    for (let k = 0; k < results.length; k++) memory[at++] = results[k];
     if (numbers !== undefined) memory[at++] = numbers;
     const handle = this.#handle;
-    const isThere =
+    const isOther =
       at <= FEW_ARGUMENTS
         ? addon().runSmall(handle, memory[0], memory[1], memory[2], memory[3])
         : addon().runSmall(handle, ...memory);
-    if (isThere === undefined) this.#isSmall = false;
-    return isThere === true ? results : undefined;
-  }
-
-  /** Memory for results, that of the smallest made once. */
-  #passingResults(): ArrayBuffer[] {
-    const lengths = this.#byteLengths;
-    this.#passing ??= lengths.map((length) => (isInHeap(length) ? memoryOf(length) : NOTHING));
-    const results = new Array<ArrayBuffer>(lengths.length);
-    for (let k = 0; k < lengths.length; k++) {
-      const length = lengths[k]!;
-      results[k] = isInHeap(length) ? this.#passing[k]! : memoryOf(length);
-    }
-    return results;
+    if (isOther === undefined) return true;
+    this.#isSmall = isOther;
+    return false;
   }
 
   /** The result of a run that has begun. Its completion is polled: a wake-up takes longer. */
@@ -276,8 +269,6 @@ class LoadedProgram implements NativeProgram {
     return { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, reported: reported! } };
   }
 }
-
-const memoryOf = (byteLength: number): ArrayBuffer => new ArrayBuffer(byteLength);
 
 /** A call that names as many arguments takes 0.1 µs less than one with a list of them. */
 const FEW_ARGUMENTS = 4;
@@ -358,20 +349,24 @@ export function runNow(
   }
 }
 
+/** The bytes of each result of a program of the CPU whose runs may be small; undefined: none is. */
+export function smallResults(program: NativeProgram): readonly number[] | undefined {
+  LoadedProgram.handleOf(program);
+  return (program as LoadedProgram).smallResults;
+}
+
 /**
- * The results of a small run of the CPU, all of which come to the host; throws at once. Undefined: it is not such a run, or
- * has to wait, and nothing was computed. `isPassing`: results that are small enough for typed arrays in the engine's heap
- * are to be copied into such before anything else runs, because the program's next run writes over them.
+ * Computes a small run of the CPU, all of whose results come to memory of the host's, of exactly their bytes; throws at
+ * once. False: it is not such a run, or has to wait, and nothing was computed.
  */
 export function runSmall(
   program: NativeProgram,
   inputs: readonly RunInput[],
+  results: readonly ArrayBuffer[],
   numbers: Uint8Array | undefined,
-  isPassing = false,
-): ArrayBuffer[] | undefined {
+): boolean {
   try {
-    LoadedProgram.handleOf(program);
-    return (program as LoadedProgram).runSmall(inputs, numbers, isPassing);
+    return (program as LoadedProgram).runSmall(inputs, results, numbers);
   } catch (error) {
     throw typed(error);
   }

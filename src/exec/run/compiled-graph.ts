@@ -8,13 +8,13 @@
  */
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
-import { computedFor, endsIn, type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
+import { computedFor, type IndexCheck } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Expr, Source } from '../../graph/expr.js';
 import { MemoryError } from '../../host/errors.js';
-import { lostDevices } from '../native/native.js';
+import { lostDevices, type RunInput } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { turnToHandOver, turnToPlan } from '../native/turns.js';
 import { type ChosenDevices, probeFor } from '../targets/devices.js';
@@ -22,18 +22,27 @@ import { isCheckedIn, mayBeOfIndices } from './checks-in-run.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
 import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
-import { checkHostResults, hostResults, indexOf, located, numbersOf, readCodes } from './evaluate.js';
+import {
+  checkHostResults,
+  type HostResult,
+  hostResults,
+  indexOf,
+  located,
+  numbersOf,
+  readCodes,
+} from './evaluate.js';
 import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
-import { type Given, type Input, inputOf, partOf } from './inputs.js';
-import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
+import { type Given, type Input, inputOf, isHere, partOf, valuesOf } from './inputs.js';
+import { arrayOfCheck, type CheckedArray, lookThrough } from './known-ends.js';
 import type { FoundNumbers } from './known-starts.js';
 import { type ArgumentExpr, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { executeInRows } from './row-stretches.js';
 import { numbersFor, type RunNumbers } from './run-numbers.js';
-import { type Executed, runProgram, runProgramNow, runSmallNow } from './run-program.js';
+import { type Executed, runProgram, runProgramNow } from './run-program.js';
 import { Segments } from './segments.js';
+import { SmallCalls } from './small-calls.js';
 import { checkStatuses, throwFailedIn } from './statuses.js';
 import { type Subject, subjectOf, watched, watcher } from './watch.js';
 
@@ -44,8 +53,10 @@ export type TracedDestination = 'host' | 'device';
 interface Feed {
   readonly position: number | undefined;
   readonly array: SourceArray;
-  /** Of an argument on the host: where its first element is before its offset, as strides that are negative have it. */
-  readonly before: number;
+  /** Of an argument on the host: how far behind its offset the part begins; before it where strides are negative. */
+  readonly behind: number;
+  /** Values of the part. */
+  readonly values: number;
 }
 
 /** Those that are no arrays are not looked at. */
@@ -72,6 +83,8 @@ export class TracedGraph {
   #isAllChecked = false;
   /** Computes starts of rows, where the graph was planned for them. */
   readonly #lines = new Map<Expr, TracedGraph>();
+  /** Of a program that ran before with results on the host, and whose runs may be small. */
+  #small: SmallCalls | undefined;
   /** The program that ran before, to be run with other arguments. */
   readonly #known: { [D in TracedDestination]?: Program } = {};
   readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
@@ -113,7 +126,8 @@ export class TracedGraph {
     this.#feeds = this.#canonical.sources.map((array) => {
       const position = positionOf(array.source);
       const source = position === undefined ? undefined : placeholders[position]!.source;
-      return { array, position, before: source?.type === 'host' ? source.offset : 0 };
+      const before = source?.type === 'host' ? source.offset : 0;
+      return { array, position, behind: array.start - before, values: valuesOf(array) };
     });
     this.#checked = this.#checks.map((check) => {
       const array = arrayOfCheck(check);
@@ -145,29 +159,39 @@ export class TracedGraph {
     return executed;
   }
 
-  /** As `run`, for calls that come again and again: a result that is there at once is given as it is, and may be passing. */
-  runNow(args: Arguments, destination: TracedDestination): Executed | Promise<Executed> {
-    // Codes of calls that may fail come to the host with its results.
-    const isPlain =
-      this.#ends === undefined && (destination === 'host' || this.#canonical.statuses.length === 0);
-    const program = isPlain && watcher() === undefined ? this.#knownFor(destination) : undefined;
-    if (program === undefined) return this.run(args, destination);
-    const settings = this.#settings[destination];
-    const failed = (error: unknown): Promise<Executed> =>
-      this.#afterFailure(error, args, destination, settings, new Map());
+  /** The results on the host, for calls that come again and again: those that are there at once are given as they are. */
+  resultsNow(args: Arguments): HostResult[] | Promise<HostResult[]> {
+    const program = this.#ends === undefined && watcher() === undefined ? this.#knownFor('host') : undefined;
+    if (program === undefined) return this.#results(this.run(args, 'host'));
+    const failed = (error: unknown): Promise<HostResult[]> =>
+      this.#results(this.#afterFailure(error, args, 'host', this.#settings.host, new Map()));
     try {
-      const given = this.#givenBy(args);
-      const running =
-        runSmallNow(program, given.inputOf, given.numbers, settings, true) ??
-        runProgramNow(program, given, settings);
-      if (running instanceof Promise) return this.#looked(running, destination).catch(failed);
-      if (this.#canonical.statuses.length > 0) throwFailedIn(this.#canonical, running);
-      return running;
+      const small = this.#smallResults(program, args);
+      if (small !== undefined) return small;
+      const running = runProgramNow(program, this.#givenBy(args), this.#settings.host);
+      if (running instanceof Promise) return this.#results(this.#looked(running, 'host')).catch(failed);
+      throwFailedIn(this.#canonical, running);
+      return hostResults(this.exprs, running);
     } catch (error) {
       // Failures that are there at once count as results that are: a caller who goes on lets the event loop turn.
       const turn = turnToHandOver();
       return turn === undefined ? failed(error) : turn.then(() => failed(error));
     }
+  }
+
+  #results(running: Promise<Executed>): Promise<HostResult[]> {
+    return running.then((executed) => hostResults(this.exprs, executed));
+  }
+
+  /** The results of a small run of the CPU, computed in this call. Undefined: nothing was. */
+  #smallResults(program: Program, args: Arguments): HostResult[] | undefined {
+    const small = this.#small;
+    if (small?.program !== program) return undefined;
+    const inputs = this.#inputsNow(small.sources, args);
+    const outputs = inputs && small.run(inputs, this.#numbers);
+    if (outputs === undefined) return undefined;
+    if (small.hasCodes) throwFailedIn(this.#canonical, { program, outputs });
+    return small.resultsIn(outputs);
   }
 
   async #run(
@@ -252,14 +276,12 @@ export class TracedGraph {
       ),
       text,
     }));
-    const known = knownEnds(arrays);
-    if (known !== undefined) return throwOutOfRange(this.#checks, known);
-    const executed = await ends.run(args, 'host').catch(async (error: unknown) => {
-      throw await this.#refused(error, destination);
+    await lookThrough(this.#checks, arrays, async () => {
+      const executed = await ends.run(args, 'host').catch(async (error: unknown) => {
+        throw await this.#refused(error, destination);
+      });
+      return hostResults(ends.exprs, executed).map(indexOf);
     });
-    const found = endsIn(this.#checks, hostResults(ends.exprs, executed).map(indexOf));
-    keepEnds(arrays, found);
-    throwOutOfRange(this.#checks, found);
   }
 
   /** Finds or makes the program, and keeps the one that ran. */
@@ -290,8 +312,10 @@ export class TracedGraph {
       found,
     });
     // Captured graphs in segments are computed at each call; a plan for starts of rows is that of one matrix.
-    if (isOfAll && isRepeatable(planned, target, settings, executed))
+    if (isOfAll && isRepeatable(planned, target, settings, executed)) {
       this.#known[destination] = executed.program;
+      if (destination === 'host') this.#small = SmallCalls.of(executed.program, this.exprs, this.#canonical);
+    }
     return executed;
   }
 
@@ -310,15 +334,35 @@ export class TracedGraph {
     return hostResults(lines, executed).map(numbersOf);
   }
 
+  /** The inputs of a run that reads them in this call; undefined: some are not in memory. */
+  #inputsNow(sources: readonly number[], args: Arguments): RunInput[] | undefined {
+    const inputs = new Array<RunInput>(sources.length);
+    for (let k = 0; k < inputs.length; k++) {
+      const feed = this.#feeds[sources[k]!]!;
+      const input = this.#wholeOf(feed, args) ?? this.#inputOf(feed, args);
+      if (!isHere(input)) return undefined;
+      inputs[k] = input;
+    }
+    return inputs;
+  }
+
+  /** The array of an argument that is read as a whole, which then is no placeholder: those have no elements. */
+  #wholeOf({ position, behind, values }: Feed, args: Arguments): RunInput | undefined {
+    if (position === undefined || values === 0) return undefined;
+    const { source } = args[position] as ArgumentExpr;
+    if (source.type !== 'host' || source.offset + behind !== 0) return undefined;
+    return source.data.length === values ? source.data : undefined;
+  }
+
   #givenBy(args: Arguments): Given {
     return { inputOf: (source) => this.#inputOf(this.#feeds[source]!, args), numbers: this.#numbers };
   }
 
-  #inputOf({ position, array, before }: Feed, args: Arguments): Input {
+  #inputOf({ position, array, behind }: Feed, args: Arguments): Input {
     if (position === undefined) return inputOf(array, this.#canonical);
     const { source } = args[position] as ArgumentExpr;
     refusePlaceholder(memoryOf(source));
     if (source.type === 'device') return source.buffer;
-    return partOf(source.data, array, source.offset - before + array.start, this.#canonical);
+    return partOf(source.data, array, source.offset + behind, this.#canonical);
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { type Canonical, canonicalizeInSlices } from '../../fusion/passes/canonicalize.js';
-import { computedFor, endsIn, type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
+import { computedFor, type IndexCheck } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import { slice } from '../../graph/basic-slicing.js';
@@ -26,7 +26,7 @@ import {
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
-import { checkHostArray, isInHeap, MOST_COPIED_BYTES, typedArrayOver } from '../native/host-memory.js';
+import { checkHostArray, MOST_COPIED_BYTES, typedArrayOver } from '../native/host-memory.js';
 import type { FileOutput } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
@@ -39,7 +39,7 @@ import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target
 import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
 import { type ExecutionSettings, executeNow, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
-import { arrayOfCheck, keepEnds, knownEnds } from './known-ends.js';
+import { arrayOfCheck, lookThrough } from './known-ends.js';
 import type { FoundNumbers, NumbersAhead } from './known-starts.js';
 import { refusalOfJob } from './plan-job.js';
 import { executeInRows } from './row-stretches.js';
@@ -56,6 +56,7 @@ import { type ComputeWatch, subjectOf, watched, watcher } from './watch.js';
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
   readonly data: TypedArray | HeldElements;
+  /** Frozen: it becomes the user's. */
   readonly shape: Shape;
   readonly dtype: DType;
 }
@@ -96,10 +97,9 @@ export async function broughtToHost(
   try {
     const brought = await evaluate(there.map(storedArray), quiet);
     return results.map((result) => {
-      const { dtype, shape } = result;
-      return (
-        brought[there.indexOf(result)] ?? { data: typedArrayOver(new ArrayBuffer(0), dtype), dtype, shape }
-      );
+      const { dtype } = result;
+      const none = typedArrayOver(new ArrayBuffer(0), dtype);
+      return brought[there.indexOf(result)] ?? { data: none, dtype, shape: Object.freeze(result.shape) };
     });
   } finally {
     for (const { buffer } of there) buffer!.dispose();
@@ -133,7 +133,7 @@ const COPIED_AT_ONCE = 2 ** 17;
 /** The first elements along the first axis of a result, which then becomes the axis `axis`. */
 async function cutInHost(result: HostResult, length: number, axis: number): Promise<HostResult> {
   const { dtype } = result;
-  const shape = cutShape(result.shape, length);
+  const shape = Object.freeze(cutShape(result.shape, length));
   // A small part of an array does not keep all of it in memory: threads of the CPU copy it, as they move axes.
   const isSmall = 2 * length < result.shape[0]!;
   const { data } = result;
@@ -179,14 +179,14 @@ export function checkHostResults(exprs: readonly Expr[]): void {
 /** The results of expressions that came to the host. */
 export const hostResults = (
   exprs: readonly Expr[],
-  { program, outputs, isPassing }: Executed,
+  { program, outputs }: Pick<Executed, 'program' | 'outputs'>,
 ): HostResult[] =>
   exprs.map(({ shape, dtype }, k) => {
     const at = program.outputs[k]!;
     const output = at < 0 ? new ArrayBuffer(0) : outputs[at]!;
-    if (!(output instanceof ArrayBuffer)) return { data: new HeldElements(output, dtype), shape, dtype };
-    const data = typedArrayOver(output, dtype);
-    return { data: isPassing && isInHeap(data.byteLength) ? data.slice() : data, shape, dtype };
+    const data =
+      output instanceof ArrayBuffer ? typedArrayOver(output, dtype) : new HeldElements(output, dtype);
+    return { data, shape: Object.freeze(shape), dtype };
   });
 
 /**
@@ -406,21 +406,15 @@ export const readCodes: ReadCodes = async (codes) =>
 
 /** Computes the ends of index arrays, and throws for those that are out of range; undefined: there are none. */
 function checkIndices(computing: Computing, checks: readonly IndexCheck[]): Promise<void> | undefined {
-  return checks.length === 0 ? undefined : lookThrough(computing, checks);
-}
-
-async function lookThrough(computing: Computing, checks: readonly IndexCheck[]): Promise<void> {
+  if (checks.length === 0) return undefined;
   const { onProgress: _, ...quiet } = computing.options;
-  const arrays = checks.map(arrayOfCheck);
-  const known = knownEnds(arrays);
-  if (known !== undefined) return throwOutOfRange(checks, known);
-  const looking = evaluate(checks.flatMap(computedFor), quiet);
-  const results = await looking.catch(async (error: unknown) => {
-    throw await refused(computing, error);
+  return lookThrough(checks, checks.map(arrayOfCheck), async () => {
+    const looking = evaluate(checks.flatMap(computedFor), quiet);
+    const results = await looking.catch(async (error: unknown) => {
+      throw await refused(computing, error);
+    });
+    return results.map(indexOf);
   });
-  const ends = endsIn(checks, results.map(indexOf));
-  keepEnds(arrays, ends);
-  throwOutOfRange(checks, ends);
 }
 
 /** Computes starts of rows before a job that needs them. */

@@ -90,7 +90,7 @@ export function executeNow(
   if (!isPlain || !device!.isHost || config().simulatorFolder !== undefined) return undefined;
   const program = knownProgram(canonical, target);
   if (program === undefined) return undefined;
-  const small = runSmallNow(program, inputOf, passingNumbers(canonical), settings, false);
+  const small = runSmallNow(program, inputOf, passingNumbers(canonical), settings);
   // A small run looks for the limit itself: a call of the addon takes 0.16 µs.
   if (small !== undefined || isLimited(device!)) return small;
   settings.watch?.chosen(target);

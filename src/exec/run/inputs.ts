@@ -172,6 +172,10 @@ const isOfFixedLength = ({ buffer }: TypedArray): boolean =>
   !('resizable' in buffer && buffer.resizable === true) &&
   !('growable' in buffer && buffer.growable === true);
 
+/** How many values of a typed array the elements of an array are. */
+export const valuesOf = ({ elementCount, dtype }: SourceArray): number =>
+  elementCount * (isComplex(dtype) ? 2 : 1);
+
 /** As many elements as an array has, from `start` on. */
 export function partOf(
   data: TypedArray,

@@ -3,7 +3,7 @@
  * Nothing changes what a device holds, so one that is used again, as the edges of a graph are in every round, is looked
  * through once.
  */
-import type { Ends, IndexCheck } from '../../fusion/passes/index-check.js';
+import { type Ends, endsIn, type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import type { DeviceBuffer, Expr, Shape, Source, View } from '../../graph/expr.js';
 import { formatScalar } from '../../graph/format.js';
 import { formatView } from '../../graph/print.js';
@@ -84,6 +84,19 @@ function keyOf({ sources, text }: CheckedArray): readonly [DeviceBuffer, string]
   return [first, others.length === 0 ? text : `${text} ${others.map(numberOf).join()}`];
 }
 
+/** Throws for index arrays that are out of range. `compute`: their ends, where they are not known of all. */
+export async function lookThrough(
+  checks: readonly IndexCheck[],
+  arrays: readonly CheckedArray[],
+  compute: () => Promise<readonly bigint[]>,
+): Promise<void> {
+  const known = knownEnds(arrays);
+  if (known !== undefined) return throwOutOfRange(checks, known);
+  const ends = endsIn(checks, await compute());
+  keepEnds(arrays, ends);
+  throwOutOfRange(checks, ends);
+}
+
 /** The ends of each array; undefined: they are not known of all. */
 export function knownEnds(arrays: readonly CheckedArray[]): Ends[] | undefined {
   const found = arrays.flatMap((array): readonly Ends[] => {
@@ -95,7 +108,7 @@ export function knownEnds(arrays: readonly CheckedArray[]): Ends[] | undefined {
 }
 
 /** Keeps the ends of the arrays that devices hold. */
-export function keepEnds(arrays: readonly CheckedArray[], ends: readonly Ends[]): void {
+function keepEnds(arrays: readonly CheckedArray[], ends: readonly Ends[]): void {
   for (const [k, array] of arrays.entries()) {
     const key = keyOf(array);
     if (key === undefined) continue;

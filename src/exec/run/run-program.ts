@@ -16,6 +16,7 @@ import {
   run,
   runNow,
   runSmall,
+  smallResults,
   tilesDone,
 } from '../native/native.js';
 import { distinctRunsOf } from '../plan/phases.js';
@@ -58,8 +59,6 @@ export interface RunSettings {
 /** The results of a program, of which `program.outputs` says which of the graph's each one is. */
 export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
   readonly program: Program;
-  /** Whether small results are in memory that the program's next run writes over. */
-  readonly isPassing: boolean;
 }
 
 /** Runs a program of a graph. */
@@ -73,21 +72,23 @@ export function runProgram(program: Program, given: Given, settings: RunSettings
 
 /**
  * The results of a small run of the CPU, computed in this call, which throws what fails. Undefined: nothing was computed,
- * and the run goes the way of others. `numbers` are read before this returns. `isPassing`: small results are copied by
- * `hostResults` before anything else runs.
+ * and the run goes the way of others. `numbers` are read before this returns.
  */
 export function runSmallNow(
   program: Program,
   inputOf: InputOf,
   numbers: RunNumbers,
   settings: RunSettings,
-  isPassing: boolean,
 ): Executed | undefined {
   const { one } = program;
   if (one === undefined || settings.destination !== 'host' || isFollowed(settings)) return undefined;
-  const inputs = inputsHere(one, inputOf);
-  const outputs = inputs && runSmall(one.native, inputs, numbers, isPassing);
-  return outputs && { program, outputs, checksums: NO_CHECKSUMS, isPassing };
+  const lengths = smallResults(one.native);
+  const inputs = lengths && inputsHere(one, inputOf);
+  if (inputs === undefined) return undefined;
+  const outputs = lengths!.map((length) => new ArrayBuffer(length));
+  return runSmall(one.native, inputs, outputs, numbers)
+    ? { program, outputs, checksums: NO_CHECKSUMS }
+    : undefined;
 }
 
 const NO_CHECKSUMS: Executed['checksums'] = [];
@@ -130,7 +131,6 @@ const executedOf = (program: Program, { outputs, checksums }: RunResult): Execut
   program,
   outputs,
   checksums,
-  isPassing: false,
 });
 
 async function runOne(
@@ -146,7 +146,7 @@ async function runOne(
   const { outputs, checksums } = await runWithInputs(given, { plan, signal, segments }, (inputs) =>
     begin(program, one, { inputs, numbers }, settings),
   );
-  return { program, outputs, checksums, isPassing: false };
+  return { program, outputs, checksums };
 }
 
 function begin(
@@ -206,7 +206,7 @@ async function runPhases(
     settings.watch?.running(program, () => running.tilesDone());
     return supervised(running, () => stepsOf(program), settings);
   });
-  return { program, outputs, checksums, isPassing: false };
+  return { program, outputs, checksums };
 }
 
 /** The steps of all phases that progress counts; those of a loop's rounds as the loop that they are. */

@@ -9,6 +9,7 @@ import type { DType } from '../../graph/dtype.js';
 import type { DeviceBuffer } from '../../graph/expr.js';
 import { hostBytesOf } from '../native/native.js';
 import type { Destination } from '../plan/plan-graph.js';
+import type { Program } from './program.js';
 import type { Executed } from './run-program.js';
 
 /** Brings scalars of integer dtypes from devices to the host. */
@@ -20,6 +21,7 @@ export interface StoredCode {
 }
 
 type Output = ArrayBuffer | DeviceBuffer;
+type Results = Pick<Executed, 'program' | 'outputs'>;
 
 /**
  * Throws a LinalgError where a call of a graph that has run failed, and frees what it left on devices; a promise where codes
@@ -33,7 +35,8 @@ export function checkStatuses(
 ): Promise<void> | undefined {
   if (canonical.statuses.length === 0) return undefined;
   const isThere =
-    destination === 'device' && codesOf(canonical, executed).some((k) => isStored(executed.outputs[k]!));
+    destination === 'device' &&
+    codesOf(canonical, executed.program).some((k) => isStored(executed.outputs[k]!));
   if (isThere) return checkStored(canonical, executed, read);
   throwFailedIn(canonical, executed);
   return undefined;
@@ -41,7 +44,7 @@ export function checkStatuses(
 
 /** The same where some codes are on devices. */
 async function checkStored(canonical: Canonical, executed: Executed, read: ReadCodes): Promise<void> {
-  const places = codesOf(canonical, executed);
+  const places = codesOf(canonical, executed.program);
   const stored = places.flatMap((k, at) => {
     const output = executed.outputs[k]!;
     return isStored(output) ? [{ buffer: output, dtype: dtypeAt(canonical, at) }] : [];
@@ -60,8 +63,9 @@ async function checkStored(canonical: Canonical, executed: Executed, read: ReadC
 }
 
 /** The same of a run whose codes came to the host. */
-export function throwFailedIn(canonical: Canonical, executed: Executed): void {
-  const codes = codesOf(canonical, executed).map((k, at) =>
+export function throwFailedIn(canonical: Canonical, executed: Results): void {
+  if (canonical.statuses.length === 0) return;
+  const codes = codesOf(canonical, executed.program).map((k, at) =>
     codeIn(executed.outputs[k]!, dtypeAt(canonical, at)),
   );
   freeing(executed, () => throwFailed(canonical.statuses, codes));
@@ -76,12 +80,12 @@ function codeIn(output: Output, dtype: DType): bigint {
   return dtype === 'int32' ? BigInt(bytes.getInt32(0, true)) : bytes.getBigInt64(0, true);
 }
 
-/** Among the results of a run the codes: those of the last outputs of the graph. */
-const codesOf = ({ statuses, graph }: Canonical, { program }: Executed): number[] =>
-  program.outputs.slice(graph.outputs.length - statuses.length);
+/** Among the results of a program the codes: those of the last outputs of the graph. */
+export const codesOf = ({ statuses, graph }: Canonical, { outputs }: Program): number[] =>
+  outputs.slice(graph.outputs.length - statuses.length);
 
 /** Frees all results where `check` throws. */
-function freeing({ outputs }: Executed, check: () => void): void {
+function freeing({ outputs }: Results, check: () => void): void {
   try {
     check();
   } catch (error) {

@@ -1,0 +1,95 @@
+/**
+ * SmallCalls: calls of a compiled function whose program is small and of the CPU. All that is the same in each is made once:
+ * memory of results that are small enough for typed arrays in the engine's heap, in which they are computed and from which
+ * they are copied. Called by `compiled-graph.ts`.
+ */
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import type { DType } from '../../graph/dtype.js';
+import type { Expr, Shape, TypedArray } from '../../graph/expr.js';
+import { copyOf, isInHeap, typedArrayOver } from '../native/host-memory.js';
+import { type NativeProgram, type RunInput, runSmall, smallResults } from '../native/native.js';
+import type { HostResult } from './evaluate.js';
+import type { Program } from './program.js';
+import type { RunNumbers } from './run-numbers.js';
+import { codesOf } from './statuses.js';
+
+/** A result of the function: which of the program's it is (-1: it has no elements), and what its memory is copied from. */
+interface Result {
+  readonly at: number;
+  readonly shape: Shape;
+  readonly dtype: DType;
+  readonly passing: TypedArray | undefined;
+}
+
+const NOTHING = new ArrayBuffer(0);
+
+export class SmallCalls {
+  readonly program: Program;
+  /** The sources of the graph that the program reads. */
+  readonly sources: readonly number[];
+  readonly #native: NativeProgram;
+  readonly #lengths: readonly number[];
+  /** Memory of the results that all calls compute in it. */
+  readonly #passing: readonly ArrayBuffer[];
+  readonly #isAllPassing: boolean;
+  readonly #results: readonly Result[];
+  /** Codes of calls that may fail. */
+  readonly #codes: readonly TypedArray[];
+
+  /** Undefined: runs of the program are not small. */
+  static of(program: Program, exprs: readonly Expr[], canonical: Canonical): SmallCalls | undefined {
+    const native = program.one?.native;
+    const lengths = native && smallResults(native);
+    return lengths && new SmallCalls(program, lengths, exprs, canonical);
+  }
+
+  private constructor(
+    program: Program,
+    lengths: readonly number[],
+    exprs: readonly Expr[],
+    canonical: Canonical,
+  ) {
+    const { native, plan } = program.one!;
+    this.program = program;
+    this.sources = plan.inputs;
+    this.#native = native;
+    this.#lengths = lengths;
+    this.#passing = lengths.map((length) => (isInHeap(length) ? new ArrayBuffer(length) : NOTHING));
+    this.#isAllPassing = lengths.every(isInHeap);
+    this.#results = exprs.map(({ shape, dtype }, k) => {
+      const at = program.outputs[k]!;
+      const isPassing = at >= 0 && isInHeap(lengths[at]!);
+      const passing = isPassing ? typedArrayOver(this.#passing[at]!, dtype) : undefined;
+      return { at, shape: Object.freeze(shape), dtype, passing };
+    });
+    this.#codes = codesOf(canonical, program).map((at, k) =>
+      typedArrayOver(this.#passing[at]!, canonical.statuses[k]!.code.dtype),
+    );
+  }
+
+  /** The memory of all results of the program. Undefined: nothing was computed, and the run goes the way of others. */
+  run(inputs: readonly RunInput[], numbers: RunNumbers): readonly ArrayBuffer[] | undefined {
+    const memory = this.#isAllPassing ? this.#passing : this.#lengths.map(this.#memoryOf);
+    return runSmall(this.#native, inputs, memory, numbers) ? memory : undefined;
+  }
+
+  /** Whether the codes of the last run are other than those of success. */
+  get hasCodes(): boolean {
+    for (const code of this.#codes) if (Number(code[0]) !== 0) return true;
+    return false;
+  }
+
+  readonly #memoryOf = (length: number, at: number): ArrayBuffer =>
+    isInHeap(length) ? this.#passing[at]! : new ArrayBuffer(length);
+
+  /** The results of the function of a run, before the next one. */
+  resultsIn(memory: readonly ArrayBuffer[]): HostResult[] {
+    return this.#results.map(({ at, shape, dtype, passing }) => {
+      const data =
+        passing === undefined
+          ? typedArrayOver(at < 0 ? NOTHING : memory[at]!, dtype)
+          : copyOf(passing, dtype);
+      return { data, shape, dtype };
+    });
+  }
+}
