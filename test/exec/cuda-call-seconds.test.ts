@@ -35,6 +35,7 @@ describe('the times of calls on a GPU', () => {
     ['2026-11-27-h200-calls/held-out', 2, 0.02],
     ['2026-11-28-h200-calls/held-out', 1, 0.01],
     ['2026-11-28-h200-calls-held-out/seed-35', 1, 0.01],
+    ['2026-11-28-h200-calls-held-out/seed-139', 1, 0.02],
   ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
     const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
       isWanted: (_, k) => k % every === 1 % every,

@@ -9,7 +9,7 @@ import { comparisonsOfRow } from '../../codegen/cuda/routines/row-sort.js';
 import { SCAN_THREADS, WARP_ROW } from '../../codegen/cuda/routines/scan.js';
 import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
 import { parametersOfBins, parametersOfSums } from '../../graph/bin-parameters.js';
-import { type DType, isComplex, isFloat } from '../../graph/dtype.js';
+import { byteLengthOf, type DType, isComplex, isFloat } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
 import type { RoutineName } from '../../graph/routines.js';
@@ -97,11 +97,16 @@ function greatestFactor(n: number): number {
     else factor++;
   return rest;
 }
-/** From this prime on cuFFT takes twice as long: of 23 it takes as long as of smaller ones. */
+/** From this prime on cuFFT takes twice as long, and from that on it pads lines, and transforms three times. */
 const LARGE_PRIME = 29;
+const PADDED_PRIME = 128;
 
 /** Transforms whose lines leave the caches of a core. */
 const LONG_LINE = 2 ** 13;
+/** Lines of complex128 up to here are one block's of a GPU, if they are powers of two. */
+const LINE_OF_BLOCK = 2 ** 14;
+/** Lines of several factors up to here are transformed at once. */
+const MIXED_LINE = 2 ** 10;
 
 const transform =
   (dimsOf: (step: RoutineStep) => readonly number[]): WorkOf =>
@@ -111,10 +116,21 @@ const transform =
     const each = dims.reduce((sum, n) => sum + transformed(n), 0);
     const n = sizeOfShape(dims);
     const way = n > LONG_LINE ? 'long' : '';
-    const cudaWay = dims.length > 1 ? 'planes' : greatestFactor(n) >= LARGE_PRIME ? 'primes' : '';
+    const cudaWay = dims.length > 1 ? 'planes' : cudaWayOfLine(n, step);
     const rows = elements / Math.max(1, n);
-    return { way, cudaWay, rows, steps: n, elements, operations: elements * each };
+    const operations = elements * each;
+    const points = step.call === 'irfft' ? 2 * elements : elements;
+    const cudaOperations = cudaWay === 'padded' ? points : operations;
+    return { way, cudaWay, rows, steps: n, elements, operations, cudaOperations };
   };
+
+function cudaWayOfLine(n: number, { call, operands: [x] }: RoutineStep): string {
+  const greatest = greatestFactor(n);
+  if (greatest >= LARGE_PRIME) return greatest >= PADDED_PRIME ? 'padded' : 'primes';
+  if (greatest > 2) return n > MIXED_LINE ? 'mixed' : '';
+  if (call !== 'fft' || n <= LONG_LINE) return '';
+  return n <= LINE_OF_BLOCK && byteLengthOf(x!.dtype) === 16 ? 'of a block' : 'powers';
+}
 
 /** Stacks of matrices, by the multiply-adds of one. */
 const matrices =

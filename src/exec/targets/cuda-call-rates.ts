@@ -138,9 +138,12 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   fft: {
     library: {
       '': { launch: 2920, step: 1.02, moved: 2.05, dtypes: { complex128: 1, complex64: 0.342 } },
-      long: { launch: 10700, moved: 6.74 },
-      primes: { launch: 11900, moved: 3.62 },
-      'primes long': { launch: 23900, moved: 10 },
+      long: { launch: 10500, moved: 6.1 },
+      'of a block long': { launch: 3000, step: 1.36, moved: 7.5 },
+      'powers long': { launch: 7000, operation: 0.00125 },
+      primes: { launch: 3200, operation: 0.00045 },
+      padded: { launch: 9500, operation: 0.027 },
+      'padded long': { launch: 25000, operation: 0.13 },
       planes: { launch: 5040, step: 0.417, unit: 0.00588, dtypes: { complex128: 1, complex64: 0.369 } },
       'planes long': { launch: 6570, moved: 12.8 },
     },
@@ -153,9 +156,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   irfft: {
     library: {
       '': { launch: 5160, row: 1.19, moved: 12.6, dtypes: { complex128: 1, complex64: 1.46 } },
+      mixed: { launch: 8500, moved: 10.6 },
       long: { launch: 11400, moved: 20.1 },
-      primes: { launch: 6270, moved: 32.3 },
-      'primes long': { launch: 23900, moved: 32.1 },
+      primes: { launch: 6300, operation: 0.0016 },
+      padded: { launch: 9500, operation: 0.027 },
+      'padded long': { launch: 25000, operation: 0.13 },
     },
   },
   lu: {
@@ -244,10 +249,13 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   rfft: {
     library: {
-      '': { launch: 2460, step: 0.252, operation: 0.000652 },
-      long: { launch: 5890, moved: 13.8 },
-      primes: { launch: 9000, moved: 3 },
-      'primes long': { launch: 15400, moved: 44 },
+      '': { launch: 2400, step: 0.25, moved: 2.2 },
+      mixed: { launch: 5000, moved: 7.1 },
+      long: { launch: 6000, moved: 10.4 },
+      'mixed long': { launch: 7500, moved: 16 },
+      primes: { launch: 3200, operation: 0.00045 },
+      padded: { launch: 9500, operation: 0.027 },
+      'padded long': { launch: 25000, operation: 0.13 },
     },
   },
   scan: {

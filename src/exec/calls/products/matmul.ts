@@ -33,7 +33,7 @@ const SMALL_SIDE = 32;
 const BLOCK_SIDE = 32;
 const BLOCK_TERMS = 16;
 /** Multiply-adds of the single float32 products with a transposed factor for which cuBLAS has a kernel of one block's sums. */
-const LEAST_OF_SUMS = 2 ** 14;
+const LEAST_OF_SUMS = 2 ** 12;
 const MOST_OF_SUMS = 2 ** 21;
 /** Elements of 2 bytes in the 16 of which tensor cores are fed. */
 const ALIGNED_HALVES = 8;

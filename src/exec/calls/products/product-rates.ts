@@ -23,7 +23,7 @@ export const CUDA_PRODUCT_RATES = {
       float16: { launch: 3090, operation: 2.53e-6, moved: 1.39 },
       'float16 unaligned': { launch: 3250, step: 7.22, row: 3.01, operation: 1.23e-5, moved: 5.34 },
       float32: { launch: 2760, step: 13.5, row: 0.777, operation: 3.91e-5, moved: 1.63 },
-      'float32 of sums': { launch: 11300, operation: 0.00138 },
+      'float32 of sums': { launch: 10500, step: 6, operation: 0.0008 },
       float64: { launch: 2810, step: 6.72, operation: 3.71e-5, moved: 1.2 },
     },
   },
