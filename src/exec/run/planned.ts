@@ -9,6 +9,7 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { hasCompactedValues, hasPlaces } from '../../fusion/passes/compact-values.js';
 import { hasCutGathers } from '../../fusion/passes/cut-gathers.js';
 import { hasCutRoutines } from '../../fusion/passes/cut-routines.js';
+import { hasRolls, hasWraps } from '../../fusion/passes/fold-rolls.js';
 import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
 import {
   CUT_GATHERS,
@@ -107,14 +108,18 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   const { graph } = canonical;
   // All devices are of one kind: `devices.ts` sees to it.
   const { passes, wholePasses } = targetOf(target.devices[0]!);
+  const isRolled = hasRolls(graph);
   const mayDiffer =
-    hasPlaces(graph) || graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop');
+    isRolled ||
+    hasPlaces(graph) ||
+    graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop');
   if (target.isSharded || wholePasses.length === 0 || !mayDiffer)
     return yield* cuttablePlan(canonical, target, passes);
   const all = [...passes, ...wholePasses];
   const passed = yield* passedGraph(canonical, target, all, {});
   // Where the last passes found nothing, the graph is that of the others.
-  if (!hasEpilogues(passed) && !hasCompactedValues(passed) && !hasRowWrites(passed))
+  const isFolded = isRolled && hasWraps(passed);
+  if (!isFolded && !hasEpilogues(passed) && !hasCompactedValues(passed) && !hasRowWrites(passed))
     return yield* cuttablePlan(canonical, target, passes, passed);
   const planned = yield* planOfGraph(canonical, target, passed);
   if (!(planned instanceof Refused) && !isCut(planned)) return { ...planned, passes: all };

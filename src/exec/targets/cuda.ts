@@ -3,7 +3,9 @@ import { orderOfSum } from '../../codegen/cuda/schedules/sum-order.js';
 import {
   AT_ONCE,
   COMPACT_VALUES,
+  FOLD_ROLLS,
   FUSE_EPILOGUES,
+  MAP_WINDOWS,
   passesWith,
   WITHOUT_CPU_ROUTINES,
   writeRowsOf,
@@ -32,7 +34,7 @@ const isHostDecided = ({ condition, body }: GraphLoop): boolean =>
   body.nodes.some((node) => node?.kind === 'call' || node?.kind === 'contract' || node?.kind === 'loop');
 
 export const CUDA_TARGET: Target = {
-  passes: [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
+  passes: [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum), MAP_WINDOWS],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [
@@ -40,7 +42,7 @@ export const CUDA_TARGET: Target = {
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),
     'weft',
   ],
-  wholePasses: [FUSE_EPILOGUES, COMPACT_VALUES, writeRowsOf(LEAST_STATE, isHostDecided)],
+  wholePasses: [FOLD_ROLLS, FUSE_EPILOGUES, COMPACT_VALUES, writeRowsOf(LEAST_STATE, isHostDecided)],
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

@@ -18,9 +18,11 @@ import { countBands } from './count-bands.js';
 import { cutGathers } from './cut-gathers.js';
 import { cutRoutines } from './cut-routines.js';
 import { expandCuda } from './expand-cuda.js';
+import { foldRolls } from './fold-rolls.js';
 import { fuseAttention } from './fuse-attention.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
+import { mapWindows } from './map-windows.js';
 import { mergeContractions } from './merge-contractions.js';
 import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
@@ -85,6 +87,12 @@ export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues
 
 /** Another of those. */
 export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };
+
+/** Runs after the passes of a target whose threads compute neighbours together. */
+export const MAP_WINDOWS: Pass = { name: 'map-windows', run: mapWindows, rounds: false };
+
+/** Another of those, ahead of them. */
+export const FOLD_ROLLS: Pass = { name: 'fold-rolls', run: foldRolls, rounds: false };
 
 /** Another of those, of states of so many bytes, over the bodies of some loops. */
 export const writeRowsOf = (leastBytes: number, isFor: (loop: GraphLoop) => boolean): Pass => ({

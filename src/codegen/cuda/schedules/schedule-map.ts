@@ -65,6 +65,7 @@ const isWithoutLoads = (kernel: Kernel): boolean =>
 type Accesses = ReturnType<typeof accessesOf>;
 
 const NO_ACCESSES: ReadonlySet<Access> = new Set();
+const NO_NEIGHBOURS = { first: undefined, rest: undefined };
 
 /** The accesses that are of interleaved channels. */
 function interleavedAccesses(accesses: Accesses, axis: number): ReadonlySet<Access> {
@@ -86,13 +87,19 @@ export function chooseMap(kernel: Kernel): MapSchedule {
 
 /** Whether most of many loads are neighbours, all of whose elements are in chunks that registers hold. */
 function isWindow(read: Accesses, chunking: Chunking): boolean {
-  const own = read.filter(({ access }) => {
-    if (isVector(access, chunking)) return true;
-    const { first, rest } = neighboursOf(access, read, (other) => other.access, chunking);
-    return first === undefined || rest === undefined;
-  });
-  const words = own.reduce((sum, { dtype }) => sum + (byteLengthOf(dtype) * chunking.width) / 4, 0);
-  return 2 * own.length <= read.length && words <= WINDOW_WORDS;
+  let [chunks, words] = [0, 0];
+  for (const { access, dtype } of read) {
+    const { first, rest } = isVector(access, chunking)
+      ? NO_NEIGHBOURS
+      : neighboursOf(access, read, (other) => other.access, chunking);
+    const isWhole = first === undefined && rest === undefined;
+    const isTaken = first !== undefined && rest !== undefined;
+    // Elements that neither the chunk before nor the one behind has.
+    const own = isWhole ? chunking.width : isTaken ? 0 : (first?.by ?? -rest!.by);
+    if (isWhole) chunks++;
+    words += (byteLengthOf(dtype) * own) / 4;
+  }
+  return 2 * chunks <= read.length && words <= WINDOW_WORDS;
 }
 
 /** Of a kernel all of whose elements are computed. */

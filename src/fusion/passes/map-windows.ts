@@ -1,0 +1,85 @@
+/**
+ * Computes a cheap map that windows of neighbours read from their neighbours, instead of storing it for them:
+ *
+ *     y = x²;  y[0:n] + y[1:n + 1] + … + y[63:n + 63]   →   x[0:n]² + x[1:n + 1]² + … + x[63:n + 63]²
+ *
+ * Elements of a chunk that a thread of a GPU computes share what their neighbours have in common, so that a window of n
+ * elements costs a little more than n / 4 maps for each. Fewer sites than these are weighed by the partition.
+ */
+import {
+  Consumers,
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+  storedNode,
+  topologicalOrder,
+} from '../../graph/graph.js';
+import { sameShape } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
+import { ElementCosts } from './element-cost.js';
+import { type Rule, rewrite } from './rewrite.js';
+
+/** Elements of a chunk. */
+const CHUNK = 4;
+/** Slices of a value that make it one that windows read: fewer are computed at each where that pays. */
+const LEAST_SLICES = 16;
+/** Additions for each element of a chunk, at most: as long as it takes to store one and to read it again. */
+const MOST_COST = 32;
+
+type Slice = GraphNodeOf<'view'> & { readonly view: { readonly type: 'slice' } };
+type Map = GraphNodeOf<'map'> | GraphNodeOf<'cast'>;
+
+const isSlice = (node: GraphNode): node is Slice =>
+  node.kind === 'view' && node.view.type === 'slice' && node.view.steps.every((step) => step === 1);
+
+const isMap = (node: GraphNode): node is Map => node.kind === 'map' || node.kind === 'cast';
+
+export function* mapWindows(graph: MutableGraph): Slices<void> {
+  let slices = 0;
+  for (const node of graph.nodes) if (node !== undefined && isSlice(node)) slices++;
+  if (slices < LEAST_SLICES) return;
+  const order = topologicalOrder(graph);
+  yield;
+  const { first, list } = new Consumers(graph, order);
+  yield;
+  const costs = yield* ElementCosts.inSlices(graph, order);
+  const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
+  /** Whether elements are those of arrays at the same places, and of scalars. */
+  const isOfPlaces = (map: Map): boolean =>
+    map.inputs.every((id) => {
+      const input = nodeOf(graph, id);
+      if (input.shape.length === 0) return true;
+      if (!sameShape(input.shape, map.shape) || stored.has(id)) return input.kind === 'source';
+      return isMap(input) ? isOfPlaces(input) : input.kind === 'source';
+    });
+  const isWindow = (map: Map): boolean => {
+    const readers = list.slice(first[map.id]!, first[map.id + 1]!);
+    if (stored.has(map.id) || readers.length < LEAST_SLICES || !readers.every(isSlice)) return false;
+    const rows = new Set(readers.map(({ view }) => view.starts.slice(0, -1).join()));
+    const maps = (readers.length + rows.size * (CHUNK - 1)) / CHUNK;
+    return costs.at(map.id) * maps <= MOST_COST && isOfPlaces(map);
+  };
+  const windows = new Set<number>();
+  const enter = (map: Map): void => {
+    windows.add(map.id);
+    for (const id of map.inputs) {
+      const input = nodeOf(graph, id);
+      if (isMap(input) && input.shape.length > 0) enter(input);
+    }
+  };
+  for (const id of order) {
+    const node = nodeOf(graph, id);
+    if (isMap(node) && isWindow(node)) enter(node);
+  }
+  if (windows.size === 0) return;
+  const ofNeighbours: Rule = (node, editor) => {
+    if (!isSlice(node) || !windows.has(node.inputs[0]!)) return undefined;
+    const { id: _, ...map } = editor.node(node.inputs[0]!) as Map;
+    const inputs = map.inputs.map((input) =>
+      editor.node(input).shape.length === 0 ? input : editor.view(input, node.view, node.shape),
+    );
+    return editor.add({ ...map, shape: node.shape, inputs });
+  };
+  yield* rewrite(graph, { view: [ofNeighbours] });
+}
