@@ -60,6 +60,15 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     kernels: 2,
     moved: 1.505,
   },
+  'accelerations of bodies, which are computed from the distance of each pair': {
+    inputs: [x([1500, 3]), x([1500])],
+    build: (at, mass) => {
+      const apart = at!.slice('newaxis').sub(at!.slice(null, 'newaxis'));
+      const weights = mass!.mul(apart.square().sum(-1).add(1e-3).pow(-1.5));
+      return apart.mul(weights.slice('...', 'newaxis')).sum(1);
+    },
+    kernels: 1,
+  },
   'a cross-entropy with its gradient, which takes one score of each row': {
     inputs: [x([8192, 1000]), x([8192], 'int64')],
     build: (scores, labels) => {

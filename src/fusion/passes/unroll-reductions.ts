@@ -3,8 +3,13 @@
  *
  *     Σj exp(-Σk (x[i, k] - y[j, k])²), k < 3   →   the inner sum unrolled: (d[0] + d[1]) + d[2]
  *
- * A reduction takes in a short one of more elements than it has itself, within a few nodes of its own expression. Those
- * that others read as well, or values that are computed with them, are computed once. On the CPU the kernels of short
+ * A reduction takes in a short one of more elements than it has itself, within a few nodes of its own expression, and one of
+ * few terms for every pair of rows, of which there are many more than rows, wherever reductions alone read what is computed
+ * of it:
+ *
+ *     Σj m[j] (x[j] - x[i]) r[i, j]^-3, r: distances in space   →   three sums of one kernel, which computes distances
+ *
+ * Others that are read as well, or values that are computed with them, are computed once. On the CPU the kernels of short
  * reductions combine their elements as they are written out here, so that this changes no bits. On a GPU values change by the
  * order of a few terms, also under `exact`: where those cancel out, as in the residual of an orthogonal basis, the norm of a
  * vector would not be that of the vector beside it, were they written out for others.
@@ -41,6 +46,9 @@ export const combiningOp = ({ reduction }: GraphNodeOf<'reduce'>): OpName => UNR
 const MAX_UNROLLED_COST = 512;
 /** Nodes of an expression that are searched for short reductions. */
 const MAX_NODES = 128;
+/** Terms of a short reduction for each pair of rows, and how many more pairs than elements of these there are at least. */
+const MAX_PAIR_TERMS = 4;
+const LEAST_PAIRS = 8;
 
 export function* unrollReductions(graph: MutableGraph): Slices<void> {
   const isShort = (node: GraphNode | undefined): boolean =>
@@ -48,11 +56,13 @@ export function* unrollReductions(graph: MutableGraph): Slices<void> {
   if (!graph.nodes.some(isShort)) return;
   const costs = ElementCosts.of(graph, orderOf(graph));
   const shared = new Set(sharedNodes(graph));
+  const reducedOnly = onlyReduced(graph);
   const rule: Rule = (node, editor) => {
     if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
-    const expression = new OwnExpression(node, editor, costs, graph, shared);
+    const expression = new OwnExpression(node, editor, costs, graph, { shared, reducedOnly });
     if (expression.short.size === 0) return undefined;
-    const made = expression.unrolled();
+    const unrolled = expression.unrolled();
+    const made = expression.hasPairs ? inParts(unrolled, editor) : unrolled;
     if (shared.has(node.id)) shared.add(made);
     return made;
   };
@@ -67,57 +77,134 @@ const isShortReduction = (graph: MutableGraph, node: GraphNode): node is GraphNo
   lengthOf(node, nodeOf(graph, node.inputs[0]!)) <= SHORT_REDUCTION;
 
 /**
- * The expression of a reduction as far as it is its own, down to values in memory and those that others read too: a
- * tree, for each of its nodes is read once.
+ * A reduction with a short last axis as the join of a reduction for each of its elements, which are one kernel: the
+ * distance of a pair is computed once for all coordinates.
+ */
+function inParts(id: number, editor: Editor): number {
+  const { id: _, ...node } = editor.node(id) as GraphNodeOf<'reduce'>;
+  const input = editor.node(node.inputs[0]!);
+  const last = input.shape.length - 1;
+  const length = input.shape[last]!;
+  if (node.axes.includes(last) || length > MAX_PAIR_TERMS || length === 1 || node.inputs.length > 1)
+    return id;
+  const parts = Array.from({ length }, (_, k) => {
+    const starts = input.shape.map((_, axis) => (axis === last ? k : 0));
+    const part = editor.view(
+      input.id,
+      { type: 'slice', starts, steps: input.shape.map(() => 1) },
+      input.shape.with(last, 1),
+    );
+    return editor.add({ ...node, shape: node.shape.with(-1, 1), inputs: [part] });
+  });
+  return editor.add({
+    kind: 'join',
+    axis: node.shape.length - 1,
+    dtype: node.dtype,
+    shape: node.shape,
+    inputs: parts,
+  });
+}
+
+/** Nodes of which reductions alone need values, perhaps through others of them. */
+function onlyReduced(graph: MutableGraph): ReadonlySet<number> {
+  const order = orderOf(graph);
+  const others = new Set(graph.outputs);
+  for (let k = order.length - 1; k >= 0; k--) {
+    const node = nodeOf(graph, order[k]!);
+    if (node.kind === 'reduce' && !isUnrolled(node)) {
+      if (isShortReduction(graph, node) && others.has(node.id)) others.add(node.inputs[0]!);
+      continue;
+    }
+    if (isComputed(node) && !others.has(node.id)) continue;
+    for (const id of node.inputs) others.add(id);
+  }
+  return new Set(order.filter((id) => !others.has(id)));
+}
+
+/** Which nodes have several readers, and which reductions alone read. */
+interface Readers {
+  readonly shared: ReadonlySet<number>;
+  readonly reducedOnly: ReadonlySet<number>;
+}
+
+/**
+ * The expression of a reduction as far as it is its own, or that of other reductions, down to values in memory and those
+ * that are needed for more.
  */
 class OwnExpression {
   /** The short reductions in it. */
   readonly short = new Set<number>();
+  /** Whether one of them is there for every pair of rows. */
+  hasPairs = false;
   readonly #root: GraphNodeOf<'reduce'>;
   readonly #editor: Editor;
   readonly #costs: ElementCosts;
   readonly #graph: MutableGraph;
   readonly #nodes = new Set<number>();
+  readonly #made = new Map<number, number>();
 
   constructor(
     root: GraphNodeOf<'reduce'>,
     editor: Editor,
     costs: ElementCosts,
     graph: MutableGraph,
-    shared: ReadonlySet<number>,
+    readers: Readers,
   ) {
     this.#root = root;
     this.#editor = editor;
     this.#costs = costs;
     this.#graph = graph;
-    this.#search(shared);
+    this.#search(readers);
   }
 
-  #search(shared: ReadonlySet<number>): void {
-    const open = [...this.#root.inputs];
-    for (let id = open.pop(); id !== undefined; id = open.pop()) {
-      if (shared.has(id)) continue;
+  #search({ shared, reducedOnly }: Readers): void {
+    const open = this.#root.inputs.map((id) => ({ id, isOwn: true }));
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      const { id } = at;
+      const isOwn = at.isOwn && !shared.has(id);
+      if ((!isOwn && !reducedOnly.has(id)) || this.#nodes.has(id)) continue;
       if (this.#nodes.size === MAX_NODES) {
         this.short.clear();
         return;
       }
       const node = this.#editor.node(id);
-      const isShort = this.#isShort(node);
+      const isShort = this.#isShort(node, isOwn);
       if (!isShort && !isComputed(node)) continue;
       this.#nodes.add(id);
       if (isShort) this.short.add(id);
       // The array that a gather reads is in memory.
-      open.push(...(node.kind === 'gather' ? node.inputs.slice(1) : node.inputs));
+      const inputs = node.kind === 'gather' ? node.inputs.slice(1) : node.inputs;
+      for (const input of inputs) open.push({ id: input, isOwn });
     }
   }
 
-  #isShort(node: GraphNode): boolean {
+  #isShort(node: GraphNode, isOwn: boolean): boolean {
     if (!isShortReduction(this.#graph, node)) return false;
     const input = this.#editor.node(node.inputs[0]!);
     const { shape } = this.#editor.node(this.#root.inputs[0]!);
     // One of fewer elements than its reader has, as a row's mean, is computed once for all of them.
-    if (sizeOfShape(input.shape) <= sizeOfShape(shape)) return false;
+    const isLarge = isOwn && sizeOfShape(input.shape) > sizeOfShape(shape);
+    const isOfPairs = this.#isOfPairs(node, input);
+    if (!isLarge && !isOfPairs) return false;
+    this.hasPairs ||= isOfPairs;
     return lengthOf(node, input) * (this.#costs.at(input.id) + 1) <= MAX_UNROLLED_COST;
+  }
+
+  /** Whether a short reduction has far more elements than what it is computed from. */
+  #isOfPairs(node: GraphNodeOf<'reduce'>, input: GraphNode): boolean {
+    if (lengthOf(node, input) > MAX_PAIR_TERMS) return false;
+    const seen = new Set<number>();
+    const open = [input.id];
+    let read = 0;
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      const below = this.#editor.node(id);
+      if (isComputed(below)) open.push(...below.inputs);
+      else read += sizeOfShape(below.shape);
+      if (seen.size > MAX_NODES || LEAST_PAIRS * read > sizeOfShape(node.shape)) return false;
+    }
+    return true;
   }
 
   /** The reduction of values that are computed with the short ones unrolled. */
@@ -129,6 +216,14 @@ class OwnExpression {
   /** Recursion is as deep as the search, which is bounded. */
   #rewrite(id: number): number {
     if (!this.#nodes.has(id)) return id;
+    const known = this.#made.get(id);
+    if (known !== undefined) return known;
+    const made = this.#remade(id);
+    this.#made.set(id, made);
+    return made;
+  }
+
+  #remade(id: number): number {
     const { id: _, ...node } = this.#editor.node(id);
     const isOne = this.short.has(id);
     const inputs = node.inputs.map((input) => this.#rewrite(input));
