@@ -39,6 +39,15 @@ function shallowWater(state: Lazy): Lazy {
 }
 
 const PROGRAMS: Readonly<Record<string, Program>> = {
+  'the mean error of rows that are quantised by their largest element': {
+    inputs: [x([4096, 1024])],
+    build: (rows) => {
+      const scales = rows!.abs().max(1, { keepdims: true }).div(127);
+      const quantised = rows!.div(scales).round().astype('int8');
+      return [quantised, scales, quantised.astype('float32').mul(scales).sub(rows!).square().mean()];
+    },
+    kernels: 2,
+  },
   'a step of diffusion that is set inside a fixed border': {
     inputs: [x([500, 700])],
     build: (u) => diffused(u!),

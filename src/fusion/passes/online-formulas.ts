@@ -6,12 +6,14 @@
  *     mean(x²) - (mean x)², Σx² - (Σx)²/n   →   squaredDeviations x / n, squaredDeviations x
  *     Σ exp(x - max x)                      →   sumexp x
  *     Σ (x / ‖x‖) · (y / ‖y‖)               →   Σ x · y / ‖x‖ / ‖y‖
+ *     Σij f(x, max_j x), of short rows      →   Σi Σj f(x, max_j x)
  *
  * Floating-point values change by rounding; each form is at least as exact as the formula. NaN and infinities come out
  * as of the formula. `exact: true` leaves this pass out. Shorter rows are one kernel of several walks as they are
- * written.
+ * written, but for sums over the rows as well, which are taken in two steps.
  */
 import { byteLengthOf, isComplex } from '../../graph/dtype.js';
+import type { Shape } from '../../graph/expr.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
@@ -20,12 +22,16 @@ import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { rowsProblem } from '../partition/merge-limits.js';
 import { isConstant, isConstantThat, isOneOf } from './constant-of.js';
+import { isElementwise } from './element-cost.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 import { belowBroadcasts, inputOf, isAlong, type RowValue, withoutAxes } from './row-values.js';
 
 export function* onlineFormulas(graph: MutableGraph): Slices<void> {
   if (!graph.nodes.some((node) => node?.kind === 'reduce')) return;
-  yield* rewrite(graph, { reduce: [deviations, exponentials, normsTakenOut], map: [momentsDifference] });
+  yield* rewrite(graph, {
+    reduce: [deviations, exponentials, normsTakenOut, sumOfRows],
+    map: [momentsDifference],
+  });
 }
 
 type Reduce = GraphNodeOf<'reduce'>;
@@ -269,4 +275,50 @@ const normsTakenOut: Rule = (node, editor) => {
     (quotient, norm) => editor.add({ kind: 'map', op: 'divide', dtype, shape, inputs: [quotient, norm!] }),
     sum,
   );
+};
+
+/** Nodes of an expression that are searched for reductions of rows. */
+const MOST_SEARCHED = 32;
+
+/** The axes over which a value is reduced that has, beside each element of an array, a reduction of the element's row. */
+function axesOfRows(value: RowValue, shape: Shape, editor: Editor): readonly number[] | undefined {
+  const open = [value];
+  for (
+    let next = open.pop(), seen = 0;
+    next !== undefined && seen < MOST_SEARCHED;
+    next = open.pop(), seen++
+  ) {
+    const { node } = next;
+    if (node.kind === 'reduce') {
+      const isOfArray = sameShape(editor.node(node.inputs[0]!).shape, shape);
+      if (isOfArray && node.unrolled !== true && isAlong(next, shape, node.axes)) return node.axes;
+    } else if (isElementwise(node)) {
+      for (const input of node.inputs) open.push(inputOf(next, input, editor));
+    }
+  }
+  return undefined;
+}
+
+/** Sums over rows and all of them, of elements beside a reduction of their row: a kernel that has the row sums it. */
+const sumOfRows: Rule = (node, editor) => {
+  if (!isSum(node) || node.monoid !== undefined || node.axes.length < 2) return undefined;
+  const x = editor.node(node.inputs[0]!);
+  if (!['float32', 'float64'].includes(x.dtype) || x.dtype !== node.dtype) return undefined;
+  const open = [x];
+  for (
+    let next = open.pop(), seen = 0;
+    next !== undefined && seen < MOST_SEARCHED;
+    next = open.pop(), seen++
+  ) {
+    if (!isElementwise(next)) continue;
+    for (const input of next.inputs) {
+      const below = editor.node(input);
+      if (sameShape(below.shape, x.shape) && isElementwise(below)) open.push(below);
+      const axes = axesOfRows(belowBroadcasts(input, x.shape.length, editor), x.shape, editor);
+      const isPart =
+        axes !== undefined && axes.length < node.axes.length && axes.every((a) => node.axes.includes(a));
+      if (isPart && !isReadAgain(x, axes)) return insteadOf(node, x, 'sum', axes, editor);
+    }
+  }
+  return undefined;
 };
