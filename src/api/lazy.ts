@@ -183,7 +183,7 @@ export class Lazy<out D extends DType = DType> {
     ...more: readonly unknown[]
   ): Promise<NDArray<D> | Lazy<D>> {
     try {
-      refuseMore('compute', 1, [options, ...more]);
+      if (more.length > 0) refuseMore('compute', 1, [options, ...more]);
       const computing = computeNodes([admitted('compute', this.expr)], options, lazyOf);
       const [result] = computing instanceof Promise ? await computing : computing;
       return result as NDArray<D> | Lazy<D>;

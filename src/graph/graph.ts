@@ -2,7 +2,7 @@
  * Graph: the canonical form of what is computed, a table of nodes by id. Passes rewrite it;
  * `fusion/partition/partition.ts` turns it into kernels.
  *
- * It is plain data: sources are numbers into a list that stays outside (`fusion/passes/canonicalize.ts`), so
+ * It is plain data: sources are numbers into a list that stays outside (`fusion/passes/graph-sources.ts`), so
  * a graph can be compared, printed and stored. Nodes may stand in any order; `topologicalOrder`
  * finds one.
  */

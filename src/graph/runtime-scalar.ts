@@ -4,7 +4,7 @@
  *
  * A decision that depends on the value goes through `satisfies`, which records a guard: a program fits graphs of its
  * structure whose numbers give the same answers (`exec/run/variants.ts`). `specialize` makes the value itself part of
- * the program. Made by `fusion/passes/canonicalize.ts`.
+ * the program. Made by `fusion/passes/graph-sources.ts`.
  */
 import type { DType, Scalar } from './dtype.js';
 import { sameScalar } from './scalar.js';

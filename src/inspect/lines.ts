@@ -1,5 +1,6 @@
 /** The user's lines behind the nodes of an optimized graph, and of the bodies of its loops. */
-import { type Canonical, sitesOfBody } from '../fusion/passes/canonicalize.js';
+import type { Canonical } from '../fusion/passes/canonicalize.js';
+import { sitesOfBody } from '../fusion/passes/graph-building.js';
 import type { Origins } from '../fusion/passes/origins.js';
 import type { Graph, GraphNode } from '../graph/graph.js';
 import { lineOf } from '../host/site.js';

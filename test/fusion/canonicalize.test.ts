@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Canonical, canonicalize, canonicalizeOnce } from '../../src/fusion/passes/canonicalize.js';
 import { printGraph } from '../../src/graph/print.js';
-import { fromReader, iterate, type Lazy, lazy } from '../../src/index.js';
+import { concat, fromReader, iterate, type Lazy, lazy } from '../../src/index.js';
 import { choices } from '../support/random-choices.js';
 import { buildRandomProgram } from '../support/random-graph.js';
 
@@ -34,6 +34,27 @@ describe('canonical graphs', () => {
     expect(canonicalize([x, y])).toBe(second);
     expect(canonicalize([x])).not.toBe(second);
   });
+
+  it.each([1, 20, 31, 63, 64, 65, 1024, 3000])(
+    'have every node once, inputs first: %i of a level',
+    (count) => {
+      const x = row();
+      const different = Array.from({ length: count }, (_, k) => x.add(x.mul(k + 2)));
+      const equal = Array.from({ length: count }, () => x.exp());
+      const results = [concat(different), concat(equal), x.neg()].map(({ expr }) => expr);
+      const reached = new Set(results);
+      for (const { inputs } of reached) for (const input of inputs) reached.add(input);
+      const { graph, repeated } = canonicalize(results);
+      const nodes = graph.nodes.flatMap((node) => node ?? []);
+      expect(nodes.map(({ id }) => id)).toEqual(nodes.map((_, k) => k));
+      expect(nodes.filter(({ id, inputs }) => inputs.some((input) => input >= id))).toEqual([]);
+      expect(nodes.length + repeated.length).toBe(reached.size);
+      expect(nodes.filter(({ kind }) => kind === 'map')).toHaveLength(2 * count + 2);
+      expect(repeated.length).toBeGreaterThanOrEqual(count - 1);
+      const last = nodes[graph.outputs[2]!]!;
+      expect([last.kind === 'map' && last.op, last.id]).toEqual(['negative', nodes.length - 1]);
+    },
+  );
 });
 
 describe('fingerprints', () => {

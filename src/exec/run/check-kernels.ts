@@ -1,5 +1,6 @@
 /** Kernels and functions of the user's own in a form that a device does not run, found before anything is planned. */
-import { type Canonical, sitesOfBody } from '../../fusion/passes/canonicalize.js';
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { sitesOfBody } from '../../fusion/passes/graph-building.js';
 import { cudaFunctionsOfStep } from '../../graph/cuda-function.js';
 import type { Graph, GraphNode } from '../../graph/graph.js';
 import type { CudaFunction } from '../../graph/loop-step.js';

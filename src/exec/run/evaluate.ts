@@ -4,7 +4,7 @@
  * threads.
  */
 
-import { type Canonical, canonicalizeInSlices } from '../../fusion/passes/canonicalize.js';
+import { type Canonical, canonicalOrSlices, isSlices } from '../../fusion/passes/canonicalize.js';
 import { computedFor, type IndexCheck } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
@@ -28,7 +28,7 @@ import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
 import { checkHostArray, MOST_COPIED_BYTES, typedArrayOver } from '../native/host-memory.js';
 import type { FileOutput } from '../native/native.js';
-import { timedSlices } from '../native/recorder.js';
+import { timed, timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { deviceNamed } from '../targets/device.js';
@@ -261,9 +261,10 @@ function computeWatched(
   if (wanted.destination === 'host') checkHostResults(exprs);
   const { signal } = options;
   signal?.throwIfAborted();
-  const built = inTurnsOrNow(timedSlices('plan', 'canonicalize', canonicalizeInSlices(exprs)), () =>
-    signal?.throwIfAborted(),
-  );
+  const begun = timed('plan', 'canonicalize', () => canonicalOrSlices(exprs));
+  const built = isSlices(begun)
+    ? inTurnsOrNow(timedSlices('plan', 'canonicalize', begun), () => signal?.throwIfAborted())
+    : begun;
   return whenThere(built, (canonical) =>
     whenThere(probeFor(options.device, hasContractions(canonical.graph)), () =>
       computeCanonical(canonical, exprs, options, wanted, watch),

@@ -149,14 +149,15 @@ export function chooseDevices(
   if (named === undefined) {
     const host = onHost(device, holders);
     if (host !== undefined) return host;
+    if (holders.length === 0 && (device !== undefined || config().devices === undefined))
+      return alone(chooseDevice(device, NOWHERE));
   }
   const all = [...new Set(holders.flat())].map(deviceNamed);
   const isOpen = device === undefined && !all.includes(CPU);
   const devices = named ?? (isOpen ? config().devices : undefined);
   const isSharded = holders.some((some) => some.length > 1);
   if (devices === undefined && !isSharded) {
-    const one = chooseDevice(device, new Set(all));
-    return { devices: [one.device], reason: one.reason, isSharded: false };
+    return alone(chooseDevice(device, new Set(all)));
   }
   if (devices === undefined && device !== undefined) {
     const one = usableDevice('compute', device);
@@ -186,6 +187,15 @@ export function chooseDevices(
   const why = one.device.isHost && devices === 'all' ? 'no usable GPU' : reason;
   return { devices: [one.device], reason: why, isSharded: false };
 }
+
+const alone = ({ device, reason }: ChosenDevice): ChosenDevices => ({
+  devices: [device],
+  reason,
+  isSharded: false,
+});
+
+/** The devices that hold the arrays of a graph that has none on a device. */
+const NOWHERE: ReadonlySet<Device> = new Set();
 
 const NAMED_HOST: ChosenDevices = { devices: [CPU], reason: 'named by the caller', isSharded: false };
 const HOST_OF_INPUTS: ChosenDevices = {

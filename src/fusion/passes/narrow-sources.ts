@@ -4,7 +4,7 @@
  *
  *     %0 = source 0 (1000, 1000);  %1 = slice %0 start [5 0] (1, 1000)   →   %1 = source 0, of 1000 elements
  *
- * A source that several nodes read stays as it is, so that it is read once. Called by `canonicalize.ts`.
+ * A source that several nodes read stays as it is, so that it is read once. Called by `graph-building.ts`.
  */
 import type { View } from '../../graph/expr.js';
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';

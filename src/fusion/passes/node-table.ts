@@ -1,6 +1,6 @@
 /**
  * NodeTable: finds the node that has a given content: equal data, inputs, dtype and shape are equal values.
- * Nodes are compared as records of integers (`records.ts`). Called by `canonicalize.ts` and `rewrite.ts`.
+ * Nodes are compared as records of integers (`records.ts`). Called by `graph-building.ts` and `rewrite.ts`.
  */
 
 import { dtypeCode } from '../../graph/dtype.js';

@@ -1,7 +1,7 @@
 /**
  * Records: lists of integers one behind the other, of which equal ones are found, and which are distinguished from
  * others as a whole by a fingerprint. The contents of a record, and that none is a prefix of another,
- * is the callers' business: `node-table.ts` writes nodes, `canonicalize.ts` what stands beside them.
+ * is the callers' business: `node-table.ts` writes nodes, `graph-building.ts` what stands beside them.
  */
 import { createHash } from 'node:crypto';
 import type { Scalar } from '../../graph/dtype.js';

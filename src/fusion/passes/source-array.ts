@@ -1,6 +1,6 @@
 /**
  * SourceArray: the part of an array that a graph reads, behind one of its `source` nodes. Listed by
- * `canonicalize.ts`.
+ * `graph-building.ts`.
  */
 import type { DType } from '../../graph/dtype.js';
 import type { DeviceSource, SegmentSource, StridedSource } from '../../graph/expr.js';
