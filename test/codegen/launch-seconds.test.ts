@@ -7,8 +7,10 @@ import { median } from '../../bench/statistics.js';
 import { secondsOfKernel } from '../../src/codegen/cuda/footprint.js';
 import { USUAL_RATES } from '../../src/codegen/cuda/launch-seconds.js';
 import { touchedBytes } from '../../src/codegen/cuda/traffic.js';
+import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
 import { gpuOf } from '../../src/exec/targets/device.js';
 import { type Lazy, placeholder } from '../../src/index.js';
+import { partitionOf } from '../support/graphs.js';
 
 const H100 = gpuOf('sm_90');
 const FOLDER = 'bench/results/2026-11-27-h100-kernel-times';
@@ -25,6 +27,24 @@ describe('the times of kernels on an H100', () => {
     // Softmax and standardization of rows of 65,536 halves, whose times the note of the folder explains.
     expect(found.filter((ratio) => ratio > 2)).toHaveLength(2);
     expect(Math.max(...found)).toBeLessThan(2.5);
+  });
+
+  it('know that neighbours of a window are loaded and squared for the element before', () => {
+    const x = placeholder([2 ** 27], 'float32');
+    const sums = (count: number, of: Lazy): Lazy =>
+      Array.from({ length: count }, (_, k) => of.slice([k, k + 2 ** 27 - count + 1])).reduce((a, b) =>
+        a.add(b),
+      );
+    const millisecondsOf = (sum: Lazy): number => {
+      const [step] = partitionOf([sum.expr], { passes: CUDA_TARGET.passes }).steps;
+      if (step?.kind !== 'kernel') throw new Error('no kernel');
+      return 1e3 * secondsOfKernel(step.kernel.kernel, 1, USUAL_RATES);
+    };
+    const [narrow, wide] = [millisecondsOf(sums(64, x)), millisecondsOf(sums(128, x))];
+    // A sum of each is an instruction of each lane: 0.29 ms for 64.
+    expect(wide - narrow).toBeLessThan(0.45);
+    expect(wide - narrow).toBeGreaterThan(0.29);
+    expect(millisecondsOf(sums(64, x.square())) / narrow).toBeLessThan(1.3);
   });
 
   it('are predicted of kernels of other families and shapes, none beyond 1.7', () => {

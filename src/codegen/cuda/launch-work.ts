@@ -2,11 +2,12 @@
  * How much the launches of a kernel do, by their schedules and before a line of source is printed: what a model of their
  * times goes by (`launch-seconds.ts`).
  */
-import { liveOf, loadsOf } from '../../fusion/kernel/algebra.js';
+import { affineLoadOf, liveOf, loadsOf } from '../../fusion/kernel/algebra.js';
 import {
   castValueOf,
   costOf,
   isConstant,
+  opOf,
   reductionOf,
   reductionsOf,
 } from '../../fusion/kernel/arithmetic.js';
@@ -16,7 +17,7 @@ import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
 import { reductionRow } from '../../graph/reductions.js';
 import { normalize } from '../cuts/domain.js';
 import { splitPhases } from '../cuts/split-phases.js';
-import { isVector } from './chunks.js';
+import { isVector, neighboursOf } from './chunks.js';
 import { type Launches, launchesOf } from './launches.js';
 import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 import {
@@ -294,9 +295,10 @@ function arithmeticIn(kernel: Kernel): Arithmetic {
   const rows = product(kernel.parallel);
   const elements = rows * product(kernel.reduced);
   const found = { narrow: 0, wide: 0, casts: 0 };
+  const shared = sharedMaps(kernel);
   for (const position of liveOf(kernel)) {
     const i = kernel.tape[position]!;
-    if (isConstant(i)) continue;
+    if (isConstant(i) || shared.has(position)) continue;
     const reduction = reductionOf(i);
     const times = element[position] || reduction !== undefined ? elements : rows;
     const taken = argumentsOf(i).map((arg) => kernel.tape[arg]!.dtype);
@@ -311,6 +313,32 @@ function arithmeticIn(kernel: Kernel): Arithmetic {
   }
   return found;
 }
+
+/**
+ * Maps of neighbours along a line that a thread has computed for the element before, as the squares of a window: all but the
+ * first of every chunk.
+ */
+function sharedMaps(kernel: Kernel): ReadonlySet<number> {
+  const found = new Set<number>();
+  if (kernel.parallel.length !== 1 || kernel.reduced.length > 0) return found;
+  const seen = new Map<string, number>();
+  for (const position of liveOf(kernel)) {
+    const i = kernel.tape[position]!;
+    const op = opOf(i);
+    if (op === undefined) continue;
+    const arrays = argumentsOf(i).map((arg) => affineLoadOf(kernel.tape[arg]!));
+    const [first] = arrays;
+    if (first === undefined || arrays.some((each) => each !== first) || first.bounds.length > 0) continue;
+    const key = `${op} ${first.buffer} ${first.strides[0]}`;
+    const before = seen.get(key) ?? 0;
+    if (before > 0) found.add(position);
+    seen.set(key, (before + 1) % LEAST_CHUNK);
+  }
+  return found;
+}
+
+/** Elements of a chunk of a window. */
+const LEAST_CHUNK = 4;
 
 /** Instructions of a walk in the chunks of a schedule. */
 function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
@@ -358,15 +386,29 @@ function gatheredIn(kernel: Kernel, schedule?: TableSchedule): number {
 const heldBytesOf = (kernel: Kernel, schedule: Walked): number =>
   schedule.kind === 'table' ? tablePlaces(tablesOf(kernel), schedule).at(-1)! : 0;
 
+/** Loads of a window, at least, in whose chunks threads find most elements of the others. */
+const MANY_LOADS = 24;
+
 /** Accesses of a walk in chunks, and their places. */
 function movesIn(kernel: Kernel, chunking: Chunking): Moves {
   let [accesses, places] = [0, 0];
-  for (const { access, count, axes } of tallyOf(kernel).accesses) {
-    const moved = count / movedAtOnce(access, chunking);
+  const all = tallyOf(kernel).accesses;
+  const isTogether = kernel.reduced.length === 0 && all.length > MANY_LOADS;
+  for (const { access, count, axes } of all) {
+    const own = isTogether ? ownPart(access, all, chunking) : 1;
+    const moved = (own * count) / movedAtOnce(access, chunking);
     accesses += moved;
     places += moved * axes;
   }
   return { accesses, places };
+}
+
+/** The part of a chunk's elements that an access moves itself: of neighbours the others are in chunks beside it. */
+function ownPart(access: Access, all: readonly CountedAccess[], chunking: Chunking): number {
+  if (isVector(access, chunking)) return 1;
+  const { first, rest } = neighboursOf(access, all, (other) => other.access, chunking);
+  if (first !== undefined && rest !== undefined) return 0;
+  return first === undefined && rest === undefined ? 1 : (first?.by ?? -rest!.by) / chunking.width;
 }
 
 /** Elements of a chunk that an access moves as one. */
