@@ -51,7 +51,8 @@ struct Source {
 };
 
 // How far ahead of what is read in order far memory is asked for: hardware prefetchers stop at the end of
-// each page. It comes to the second-level cache, from where the nearer prefetchers take it.
+// each page. It comes to the second-level cache, from where the nearer prefetchers take it. Of what the
+// caches hold nothing is: sums of 4 to 16 MiB take a tenth to a sixth less.
 constexpr int64_t kAheadBytes = 4096;
 
 // Bytes of leaves that are filled row by row, at most: a half of a small first-level cache.
@@ -135,7 +136,7 @@ struct Accumulation {
     From from = source(args, row, chunk);
     from.stride = args[0]->chunkStep;
     if constexpr (M::kIndexed) from.indexStride = args[1]->chunkStep;
-    if (args[0]->ahead.lines > 0 && from.stride == kChunk)
+    if (args[0]->ahead.isInMemory && from.stride == kChunk)
       from.ahead = kAheadBytes / static_cast<int64_t>(sizeof(In));
     return from;
   }
