@@ -8,11 +8,11 @@ import {
   type DevicePlan,
   type KernelStep,
   type LoopStep,
+  measuredKernels,
   type Panels,
   type Phase,
   type PhaseStep,
   type Plan,
-  readsInBlocks,
   type Step,
   type SweepStep,
 } from '../exec/plan/plan.js';
@@ -23,6 +23,7 @@ import type { Planned } from '../exec/run/planned.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
 import type { StepRun } from '../exec/targets/target.js';
+import type { Kernel } from '../fusion/kernel/kernel.js';
 import { printKernel } from '../fusion/kernel/print.js';
 import { trafficOf } from '../fusion/kernel/traffic.js';
 import { formatBytes } from '../graph/format.js';
@@ -96,12 +97,20 @@ class Explainer {
   #loops = 0;
   /** Numbers of loops whose rounds are phases, by their nodes. */
   readonly #opened = new Map<string, number>();
+  /** Kernels whose schedules are measured. */
+  readonly #measured = new WeakMap<DevicePlan, ReadonlyMap<Kernel, KernelStep>>();
 
   constructor(device: Device, run: StepRun, lines: Lines | undefined, withSources = true) {
     this.#device = device;
     this.#run = run;
     this.#lines = lines;
     this.#withSources = withSources;
+  }
+
+  #measuredIn(plan: DevicePlan): ReadonlyMap<Kernel, KernelStep> {
+    const measured = this.#measured.get(plan) ?? measuredKernels(plan);
+    this.#measured.set(plan, measured);
+    return measured;
   }
 
   /** The loop that a phase is in, and how often it is done. */
@@ -150,7 +159,7 @@ class Explainer {
     }
     if (step.kind !== 'loop') {
       if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-      const isUntuned = run === 'tuned' && step.kind === 'kernel' && readsInBlocks(step, plan);
+      const isUntuned = run === 'tuned' && step.kind === 'kernel' && !this.#measuredIn(plan).has(step.kernel);
       const own = step.kind === 'phase' ? 'parts' : isUntuned ? 'whole' : run;
       const one = explainStep(step, plan, this.#device, own, this.#withSources);
       const lines = graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []);

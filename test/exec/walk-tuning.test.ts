@@ -16,9 +16,19 @@ import { clearTuning } from '../../src/exec/run/tuning-cache.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { explainTuned, type Schedules, tuneKernels } from '../../src/exec/targets/kernel-tuning.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
-import { CPU_WALKS } from '../../src/exec/targets/walk-tuning.js';
+import { CPU_WALKS, timesOf } from '../../src/exec/targets/walk-tuning.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
-import { compile, elementwise, iterate, type Lazy, lazy, loadNpy, npy, softmax } from '../../src/index.js';
+import {
+  compile,
+  elementwise,
+  explain,
+  iterate,
+  type Lazy,
+  lazy,
+  loadNpy,
+  npy,
+  softmax,
+} from '../../src/index.js';
 import { CUDA_CASES } from '../codegen/cuda-cases.js';
 import { planOnDevice } from '../support/device-plan.js';
 import { randomValues } from '../support/random.js';
@@ -84,7 +94,7 @@ describe('a compute that measures walks', () => {
       expect(String(x.explain({ device, tune: true }))).toContain('measured when it is first computed');
       expect((await x.compute({ device, tune: true })).data).toEqual(plain.data);
       expect(String(x.explain({ device, tune: true }))).toMatch(
-        /schedule \d+ lanes of .* \(\d+ of \d+ by measurement, [\d.]+ µs(, [\d.]+ µs of the untuned one)?\)/,
+        /schedule \d+ lanes of .* \((\d+ of \d+ by measurement, [\d.]+ µs(, [\d.]+ µs of the untuned one)?|predicted; no two times agree)\)/,
       );
       const step = compile((y: Lazy) => y.add(x), { device, tune: true });
       expect((await step(x.mul(0))).data).toEqual(plain.data);
@@ -129,9 +139,39 @@ describe('a compute that measures walks', () => {
       expect(String(x.T.mul(0.5).explain({ device, tune: true }))).toContain('measured when');
       expect((await halves.compute({ device, tune: true })).data).toEqual(data.map((value) => value / 2));
       expect(String(halves.explain({ device, tune: true }))).not.toContain('measure');
+      // Nor an equal kernel of the same plan.
+      const inMemory = lazy(data, { shape: [512, 512] }).mul(0.5);
+      expect(String(inMemory.explain({ device, tune: true }))).toContain('measured when');
+      expect(String(explain([halves, inMemory], { device, tune: true }))).not.toContain('measure');
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  it('measures until two times agree of the fastest and of the first, and else takes none', async () => {
+    const measured = async (...times: readonly (readonly number[])[]): Promise<unknown> => {
+      const left = times.map((each) => [...each]);
+      return timesOf(left, async (each) => each.shift()!);
+    };
+    // Other work was in the first times; the second one rests, and is not asked again.
+    expect(await measured([9, 4, 4.1], [20], [9, 2, 2.05])).toEqual([4, 20, 2]);
+    expect(await measured([4, 4, 4, 4], [2, 3, 5, 2.01])).toEqual([4, 2]);
+    const never = [8, 7, 6, 5, 4, 3, 2, 1];
+    expect(await measured(never, never)).toBe('no two times agree');
+    expect(await measured([4, 4, 4, 4, 4, 4, 4, 4], [4.9, 3.9, 3, 2.5, 2, 1.6, 1.3, 1])).toBe(
+      'no two times agree',
+    );
+  });
+
+  it('keeps nothing where no two times agree, says so, and measures again', async () => {
+    const x = matrix(270, 310).T.mul(3);
+    const { plan } = planOnDevice(canonicalize([x.expr]), CPU);
+    const { kernel } = plan.steps.find(isKernel)!;
+    const noisy: Schedules<Walk> = { ...ownWalks, measure: async () => 'no two times agree' };
+    expect((await tuneKernels(plan, CPU, noisy)).size).toBe(0);
+    expect(explainTuned(kernel, CPU, noisy, 'predicted')).toContain('(predicted; no two times agree)');
+    const seconds = CPU_WALKS.of(kernel, CPU).map((_, k) => (k === 1 ? 1e-6 : 2e-6));
+    expect((await tuneKernels(plan, CPU, { ...noisy, measure: async () => seconds })).size).toBe(1);
   });
 
   it('leaves kernels alone whose data decide when they end', async () => {

@@ -189,8 +189,19 @@ export function wholeKernels(step: Step): readonly KernelStep[] {
   return step.kind === 'kernel' ? [step] : [];
 }
 
-/** Whether a step reads a file as it goes, and waits for that: no other schedule makes it faster. */
-export const readsInBlocks = ({ buffers }: KernelStep, plan: DevicePlan): boolean =>
+/**
+ * The kernels whose schedules are measured, each with one of its steps: those that run as a whole, but for equal ones of a
+ * step that reads a file as it goes. That waits for the file, and no other schedule makes it faster.
+ */
+export function measuredKernels(plan: DevicePlan): ReadonlyMap<Kernel, KernelStep> {
+  const whole = plan.steps.flatMap(wholeKernels);
+  // Equal kernels of a plan are one object.
+  const steps = new Map(whole.map((step) => [step.kernel, step]));
+  for (const step of whole) if (readsInBlocks(step, plan)) steps.delete(step.kernel);
+  return steps;
+}
+
+const readsInBlocks = ({ buffers }: KernelStep, plan: DevicePlan): boolean =>
   buffers.some((buffer) => plan.buffers[buffer]!.readInBlocks === true);
 
 /** The kernels that a step runs. */

@@ -40,10 +40,15 @@ export function measuredText({ place, count, seconds, firstSeconds }: Tuned, fir
 }
 
 /** Why nothing was chosen by measuring. */
-export type Untuned = 'no cuBLASLt' | 'no form of cuBLASLt' | 'no room to measure' | 'no algorithm ran';
+export type Untuned =
+  | 'no cuBLASLt'
+  | 'no form of cuBLASLt'
+  | 'no room to measure'
+  | 'no two times agree'
+  | 'no algorithm ran';
 
-/** One that another compute may get over: it is not kept. */
-const PASSING: Untuned = 'no room to measure';
+/** Those that another compute may get over: they are not kept. */
+const PASSING: readonly (Tuned | Untuned)[] = ['no room to measure', 'no two times agree'];
 
 const MEMORY_ENTRIES = 4096;
 /** How long another process's measurements are waited for. */
@@ -71,7 +76,7 @@ export class TuningCache<T extends Tuned> {
   /** The choice for a key. Several requests for one are one measurement; a failure of it is not kept. */
   get(key: string, measure: () => Promise<T | Untuned>): Promise<T | Untuned> {
     const known = this.#chosen.get(key);
-    if (known !== undefined && known !== PASSING) return Promise.resolve(known);
+    if (known !== undefined && !PASSING.includes(known)) return Promise.resolve(known);
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
     const request = this.#fromDiskOr(key, measure)

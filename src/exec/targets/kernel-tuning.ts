@@ -1,13 +1,13 @@
 /**
  * Which schedule a kernel takes, where a compute is asked to tune: those that give the same bits are measured once on the
- * device, and the fastest is kept (`tuning-cache.ts`). Without room to measure, a kernel has the schedule that it has
- * untuned. `schedule-tuning.ts` has the schedules of GPUs, `walk-tuning.ts` those of the CPU.
+ * device, and the fastest is kept (`tuning-cache.ts`). Without room to measure, or where other work on the machine is in all
+ * times, a kernel has the schedule that it has untuned. `schedule-tuning.ts` has the schedules of GPUs, `walk-tuning.ts` those of the CPU.
  */
 import { createHash } from 'node:crypto';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import { type DevicePlan, type KernelStep, readsInBlocks, wholeKernels } from '../plan/plan.js';
+import { type DevicePlan, type KernelStep, measuredKernels } from '../plan/plan.js';
 import { fastest, measuredText, processChoices, type Tuned, type Untuned } from '../run/tuning-cache.js';
 import type { Device } from './device.js';
 
@@ -30,12 +30,12 @@ export interface Schedules<S> {
   readonly keyOf: (kernel: Kernel, device: Device) => readonly unknown[];
   /** Bytes that measuring a kernel takes. */
   readonly bytesOf: (kernel: Kernel, device: Device) => number;
-  /** The seconds of each; undefined: the device has no room. */
+  /** The seconds of each, or why there are none. */
   readonly measure: (
     step: KernelStep,
     schedules: readonly S[],
     device: Device,
-  ) => Promise<readonly number[] | undefined>;
+  ) => Promise<readonly number[] | Untuned>;
 }
 
 function keyOf<S>(kernel: Kernel, among: readonly S[], schedules: Schedules<S>, device: Device): string {
@@ -56,18 +56,14 @@ export async function tuneKernels<S>(
   budget = Number.POSITIVE_INFINITY,
 ): Promise<Map<Kernel, S>> {
   const tuned = new Map<Kernel, S>();
-  const whole = plan.steps.flatMap(wholeKernels);
-  // Equal kernels of a plan are one object.
-  const steps = new Map(whole.map((step) => [step.kernel, step]));
-  for (const step of whole) if (readsInBlocks(step, plan)) steps.delete(step.kernel);
-  for (const step of steps.values()) {
+  for (const step of measuredKernels(plan).values()) {
     await turnToPlan(true);
     const among = schedules.of(step.kernel, device);
     if (among.length === 1) continue;
     const measure = async (): Promise<TunedSchedule | Untuned> => {
       if (schedules.bytesOf(step.kernel, device) > budget) return 'no room to measure';
       const seconds = await timed('program', 'tuning', () => schedules.measure(step, among, device));
-      if (seconds === undefined) return 'no room to measure';
+      if (typeof seconds === 'string') return seconds;
       const choice = fastest(seconds);
       return { schedule: schedules.print(among[choice.place]!), ...choice };
     };

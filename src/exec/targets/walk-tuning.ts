@@ -13,15 +13,21 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import { MemoryError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import { cpuInfo, hostMemory, timeTape } from '../native/native.js';
+import { fastest, type Untuned } from '../run/tuning-cache.js';
 import type { Device } from './device.js';
 import { explainTuned, type Schedules } from './kernel-tuning.js';
 import type { StepRun } from './target.js';
 
 /** Walks of a kernel at most. */
 const MOST_WALKS = 10;
-/** Milliseconds of runs of one in a turn, and turns; after the first, those that are slower than the fastest by this part rest. */
+/**
+ * Milliseconds of runs of one in a turn, and turns until the two least times of the fastest, and of the untuned one, agree to
+ * this part; after the first turn others rest that are slower than the fastest by so much.
+ */
 const MILLISECONDS = 3;
-const TURNS = 3;
+const LEAST_TURNS = 3;
+const MOST_TURNS = 8;
+const NOISE = 0.05;
 const SLOWER = 0.25;
 /** A kernel is measured whose buffers are no more than this part of the memory. */
 const MOST_OF_MEMORY = 0.25;
@@ -45,23 +51,37 @@ export const CPU_WALKS: Schedules<Walk> = {
   },
   bytesOf,
   async measure({ kernel }, walks) {
-    if (bytesOf(kernel) > MOST_OF_MEMORY * hostMemory().totalBytes) return undefined;
+    if (bytesOf(kernel) > MOST_OF_MEMORY * hostMemory().totalBytes) return 'no room to measure';
     const tapes = walks.map(({ blocking, triangle }) => tapeBy(kernel, blocking, triangle));
-    const seconds = tapes.map(() => Number.POSITIVE_INFINITY);
     try {
-      for (let turn = 0; turn < TURNS; turn++) {
-        const most = (1 + SLOWER) * Math.min(...seconds);
-        for (const [k, tape] of tapes.entries())
-          if (turn === 0 || seconds[k]! <= most)
-            seconds[k] = Math.min(seconds[k]!, await timeTape(tape, MILLISECONDS));
-      }
+      return await timesOf(tapes, (tape) => timeTape(tape, MILLISECONDS));
     } catch (error) {
-      if (error instanceof MemoryError) return undefined;
+      if (error instanceof MemoryError) return 'no room to measure';
       throw error;
     }
-    return seconds;
   },
 };
+
+/** The least seconds of each of several, in turns: other work on the machine slows one for a while, and not all alike. */
+export async function timesOf<T>(
+  all: readonly T[],
+  time: (one: T) => Promise<number>,
+): Promise<readonly number[] | Untuned> {
+  const times = all.map((): number[] => []);
+  const least = (): number[] => times.map(([first = Number.POSITIVE_INFINITY]) => first);
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    const most = (1 + SLOWER) * Math.min(...least());
+    for (const [k, one] of all.entries()) {
+      if (turn > 0 && k > 0 && least()[k]! > most) continue;
+      times[k]!.push(await time(one));
+      times[k]!.sort((a, b) => a - b);
+    }
+    const deciding = [times[0]!, times[fastest(least()).place]!];
+    const isCertain = deciding.every(([first, second]) => second! <= (1 + NOISE) * first!);
+    if (turn + 1 >= LEAST_TURNS && isCertain) return least();
+  }
+  return 'no two times agree';
+}
 
 /** How a kernel that runs as a whole is walked, and why, where `explain()` says so. */
 export function explainWalk(kernel: Kernel, device: Device, run: StepRun): string | undefined {
