@@ -9,7 +9,14 @@
  */
 
 import { affinesIn, type Load, liveValues, loadsOf, mapLoads, sizesOf } from '../../fusion/kernel/algebra.js';
-import { batchOf, hasMonoid, isOrdered, monoidOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import {
+  batchOf,
+  hasMonoid,
+  isOrdered,
+  isReduction,
+  monoidOf,
+  reductionsOf,
+} from '../../fusion/kernel/arithmetic.js';
 import { dropUnitAxes, firstOfBatch, mergeAxes } from '../../fusion/kernel/axes.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import { type Access, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
@@ -42,7 +49,9 @@ const READS = 2;
  * and the loads that move along most of those. How many arrays are read alike makes no difference.
  */
 function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel {
-  const placed = liveValues(kernel.tape, [position])
+  // Below another reduction, values are of its order alone.
+  const isReduced = (at: number): boolean => at !== position && isReduction(kernel.tape[at]!);
+  const placed = liveValues(kernel.tape, [position], isReduced)
     .filter((at) => levels.element[at])
     .map((at) => kernel.tape[at]!)
     .filter((i) => affinesIn(i).length > 0);
