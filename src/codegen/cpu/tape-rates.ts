@@ -69,9 +69,9 @@ const LINE_RATES = {
   /** A line that loads of neighbours have brought, but not into the nearest cache. */
   again: { shared: 0.7, far: 0.5 },
   /** A line of a large result that is written in parts, and read for that. */
-  fetched: { shared: 1.4, far: 0.3 },
+  fetched: { shared: 0, far: 2 },
   /** A line that goes past the caches from a function of its own, which copies it; chains do not. */
-  copied: { shared: 0.5, far: 0.1 },
+  copied: { shared: 0, far: 0.6 },
   /** A vector that a reduction of several values reads. */
   reduced: { shared: 0, far: 0.2 },
 } as const;
@@ -82,8 +82,12 @@ const OWN_BYTES = 2 ** 20;
 const SHARED_BYTES = 2 ** 24;
 const BEYOND_BYTES = 2 ** 26;
 
+/** Lines of large results, which are far whatever else a kernel holds. */
+const OF_RESULTS: readonly LineRate[] = ['fetched', 'copied'];
+
 export function lineRateOf(rate: LineRate, bytes: number): number {
   const { shared, far } = LINE_RATES[rate];
+  if (OF_RESULTS.includes(rate)) return far;
   const between = (low: number, high: number): number =>
     Math.min(1, Math.max(0, Math.log(bytes / low) / Math.log(high / low)));
   return shared * between(OWN_BYTES, SHARED_BYTES) + far * between(SHARED_BYTES, BEYOND_BYTES);
