@@ -79,6 +79,19 @@ describe('cudaKernel', () => {
     expect(source.match(/if \(!\(reciprocals /g)).toHaveLength(1);
   });
 
+  it('takes a reciprocal for quotients of bfloat16 that nothing reads before they are rounded', () => {
+    const textOf = (dtype: 'bfloat16' | 'float16' | 'float32', isReadBefore = false): string => {
+      const b = new KernelBuilder([1000]);
+      const [x, y] = [b.cast(b.load(dtype, [1]), 'float32'), b.cast(b.load(dtype, [1]), 'float32')];
+      const quotient = b.map('divide', x, y);
+      b.store(b.cast(quotient, dtype));
+      return cudaKernel((isReadBefore ? b.store(b.map('exp', quotient)) : b).build('quotients')).source;
+    };
+    expect(textOf('bfloat16')).toContain('weft_bfloat_quotient(');
+    for (const text of [textOf('float16'), textOf('float32'), textOf('bfloat16', true)])
+      expect(text).not.toContain('weft_bfloat_quotient');
+  });
+
   it('computes what depends on the column alone once for several chunks, where it is worth it', () => {
     const standardized = (rows: number, columns: number): Kernel => {
       const b = new KernelBuilder([rows, columns]);

@@ -29,6 +29,14 @@ describe('partition', () => {
     expect(names(map('sqrt', [reduce('sum', map('square', [x]), [1])]))).toEqual(['reduce_square_sum_sqrt']);
   });
 
+  it('takes what follows a reduction once for each column of a larger array', () => {
+    const roots = map('sqrt', [reduce('sum', map('square', [array([2048, 64])]), [1])]);
+    const down = map('divide', [array([2048, 2048]), roots]);
+    expect(names(reduce('max', down, [1]))).toEqual(['reduce_square_sum_sqrt', 'reduce_divide_max']);
+    const across = map('divide', [array([2048, 2048]), reshape(roots, [2048, 1])]);
+    expect(names(reduce('max', across, [1]))).toEqual(['reduce_square_sum', 'reduce_sqrt_divide_max']);
+  });
+
   it('runs softmax along either axis as one kernel', () => {
     expect(names(softmax(array([4096, 1024]), 1))).toHaveLength(1);
     expect(names(softmax(array([1024, 4096]), 0))).toHaveLength(1);

@@ -25,6 +25,7 @@ import { InternalError } from '../../host/errors.js';
 import { castExpression, fromStorage } from './casts.js';
 import { cudaFunctionName } from './cuda-functions.js';
 import { loopName } from './element-loops.js';
+import { bfloatQuotients } from './half-quotients.js';
 import { addressExpression, affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
 import { apartCall, callsApart } from './outlined.js';
@@ -54,6 +55,7 @@ export class Body {
   /** By position, then axis: whether the value depends on the axis. */
   readonly depends: readonly (readonly boolean[])[];
   readonly #callsApart: boolean;
+  readonly #bfloatQuotients: ReadonlySet<number>;
 
   constructor(kernel: Kernel, held = NONE_HELD) {
     this.kernel = kernel;
@@ -62,6 +64,7 @@ export class Body {
     this.sizes = sizesOf(kernel);
     this.depends = dependenciesOf(kernel);
     this.#callsApart = callsApart(kernel);
+    this.#bfloatQuotients = bfloatQuotients(kernel);
   }
 
   /** `largest`: a further index that has to fit. */
@@ -179,6 +182,9 @@ export class Body {
         const dtype = this.#argumentDType(instruction.args);
         return (
           scope.instead?.get(position)?.(args[0]!) ??
+          (this.#bfloatQuotients.has(position)
+            ? `weft_bfloat_quotient(${args[0]}, ${args[1]})`
+            : undefined) ??
           (this.#callsApart ? apartCall(this.instruction(position), args, dtype) : undefined) ??
           opRow(instruction.op).cuda(args, dtype)
         );

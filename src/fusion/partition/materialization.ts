@@ -6,6 +6,7 @@
  *
  *     y = exp(x), read once as y[1:] and once as y[:-1]     →   computed twice in one kernel, or stored: what is cheaper
  *     concat of exp(a), exp(b), exp(c) …                    →   each for every element of the whole, or stored before
+ *     max(t / sqrt(s), 1), s one number for each column     →   a root for each element of t, or for each column before
  *
  * Called by `partition.ts`.
  */
@@ -29,9 +30,10 @@ import { readsFromMemory } from '../passes/join-form.js';
 const BYTES_PER_COST = 0.25;
 /**
  * The least cost per element, and the least total saving, of a value spread by a pad that is worth a kernel
- * of its own.
+ * of its own. And the least cost of one that is repeated down the columns of a larger array.
  */
 const LEAST_SPREAD_COST = 16;
+const LEAST_REPEATED_COST = 4;
 const LEAST_SPREAD_BYTES = 2 ** 21;
 /** Nodes with more use sites than this are never computed again at each; a view is computed nowhere. */
 const MAX_FRAMES = 16;
@@ -81,7 +83,8 @@ export function* chooseMaterialized(
       forced ||
       (isComputed(node) &&
         (!repeats(node, sites, { graph, frames, consumers }, work) ||
-          isSpread(node, { consumers, inParts }, work)))
+          isSpread(node, { consumers, inParts }, work) ||
+          isRepeatedDown(node, graph, consumers, work)))
     ) {
       roots.add(id);
       const own = [id];
@@ -443,6 +446,42 @@ function isSpread(
     }
     if (spread !== size) return false;
     id = consumer.id;
+  }
+  return false;
+}
+
+/**
+ * Whether a value for each column of a larger array follows a reduction, whose kernel computes it once, and costs more than
+ * a load: it would be computed again for each element. One for each row is computed once a row where rows are reduced.
+ */
+function isRepeatedDown(node: GraphNode, graph: Graph, consumers: Consumers, { costs }: Work): boolean {
+  if (!isElementwise(node) || costs.at(node.id) < LEAST_REPEATED_COST) return false;
+  const least = 2 * sizeOfShape(node.shape);
+  return isReadDown(node, least, consumers) && followsReduction(node, graph);
+}
+
+/** Whether a node is computed of one reduction with as many results, and of constants. */
+function followsReduction(node: GraphNode, graph: Graph): boolean {
+  const size = sizeOfShape(node.shape);
+  let at = node;
+  while (isElementwise(at) || (at.kind === 'view' && at.view.type === 'reshape')) {
+    const varying = at.inputs.map((id) => nodeOf(graph, id)).filter(({ kind }) => kind !== 'const');
+    if (varying.length !== 1) return false;
+    at = varying[0]!;
+  }
+  return at.kind === 'reduce' && at.unrolled !== true && sizeOfShape(at.shape) === size;
+}
+
+/** Whether an array of at least so many elements has the values of a node in each of its rows. */
+function isReadDown(node: GraphNode, least: number, consumers: Consumers): boolean {
+  const columns = node.shape.at(-1) ?? 1;
+  for (let k = consumers.first[node.id]!; k < consumers.first[node.id + 1]!; k++) {
+    const consumer = consumers.list[k]!;
+    if (columns === 1 || consumer.shape.at(-1) !== columns) continue;
+    const isView = consumer.kind === 'view' && KEEPS_ORDER.has(consumer.view.type);
+    if (!isView && !isElementwise(consumer)) continue;
+    if (sizeOfShape(consumer.shape) >= least || (isView && isReadDown(consumer, least, consumers)))
+      return true;
   }
   return false;
 }

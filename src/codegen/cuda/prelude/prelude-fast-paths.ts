@@ -65,4 +65,25 @@ __device__ __forceinline__ float weft_near_exp(float x, float& exponents) {
   exponents = fmaxf(exponents, fabsf(p));
   return weft_exp_about(x, p, weft_two_to(p));
 }`),
+  piece(`
+/* About 1 / x, within 2 units in the last place: 0 or infinite where that, or x, is not a normal number. */
+__device__ __forceinline__ float weft_reciprocal_about(float x) {
+  float r;
+#if __CUDA_ARCH__ >= 800
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+#else
+  r = 1.0f / x;
+#endif
+  return r;
+}`),
+  piece(`
+/* a / b to be rounded to bfloat16, of numbers of bfloat16. A quotient of two numbers of 8 bits is at least 2^-17 of itself
+   away from each number of 9 bits that it is not, and is none, so one within 2^-21 rounds to the same; of quotients that are
+   subnormal, infinite, 0 or NaN the division is taken. */
+__device__ __forceinline__ float weft_bfloat_quotient(float a, float b) {
+  float q = a * weft_reciprocal_about(b);
+  const float size = fabsf(q);
+  if (!(size >= 1.17549435e-38f && size <= 3.40282347e38f)) q = a / b;
+  return q;
+}`),
 ];
