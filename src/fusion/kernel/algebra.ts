@@ -38,7 +38,10 @@ export interface Tape {
 }
 
 /** Sizes of all axes, parallel ones first. */
-export const sizesOf = ({ parallel, reduced }: Tape): number[] => [...parallel, ...reduced];
+export const sizesOf = ({ parallel, reduced }: Pick<Tape, 'parallel' | 'reduced'>): number[] => [
+  ...parallel,
+  ...reduced,
+];
 
 // ---------------------------------------------------------------- looking
 

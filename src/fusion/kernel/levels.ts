@@ -4,6 +4,9 @@ import { affineLoadsOf, affinesIn, type Load, sizesOf } from './algebra.js';
 import { isConstant, isReduction } from './arithmetic.js';
 import { type Affine, argumentsOf, type Kernel, oncePerKernel } from './kernel.js';
 
+/** The axes and instructions of a kernel, finished or not. */
+export type LevelTape = Pick<Kernel, 'parallel' | 'reduced' | 'tape'>;
+
 /** The level and phase of every instruction, by position. */
 export interface Levels {
   /** Whether the value depends on the reduced axes. */
@@ -27,7 +30,8 @@ export const knownBefore = (
 /** Level and phase of every value; found once for each kernel. */
 export const levelsOf: (kernel: Kernel) => Levels = oncePerKernel(findLevels);
 
-function findLevels(kernel: Kernel): Levels {
+/** As `levelsOf`, of a kernel that is being fused as well. */
+export function findLevels(kernel: LevelTape): Levels {
   const first = kernel.parallel.length;
   const onReduced = (a: Affine): boolean => a.strides.some((stride, k) => k >= first && stride !== 0);
   const element: boolean[] = [];
@@ -81,7 +85,7 @@ export const dependenciesOf: (kernel: Kernel) => readonly (readonly boolean[])[]
   oncePerKernel(findDependencies);
 
 /** Results of reductions are of the row, and depend on parallel axes alone. */
-function findDependencies(kernel: Kernel): boolean[][] {
+export function findDependencies(kernel: LevelTape): boolean[][] {
   const axes = [...sizesOf(kernel).keys()];
   const result: boolean[][] = [];
   for (const i of kernel.tape) {

@@ -1,7 +1,7 @@
 /**
- * Finishes a fused kernel: drops instructions that nothing uses, puts reduced axes in memory order, collapses
- * axes that every access walks as one, orders buffers, and names it. Code is generated from
- * the result.
+ * Finishes a fused kernel: drops instructions that nothing uses, shares those of alternatives, puts reduced axes in
+ * memory order, collapses axes that every access walks as one, orders buffers, and names it. Code is generated from the
+ * result.
  *
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
@@ -19,6 +19,7 @@ import {
   sameBounds,
   sameNumbers,
 } from '../kernel/kernel.js';
+import { withSharedChoices } from '../kernel/shared-choices.js';
 import { hashOf as hashOfInstruction, isSame } from '../kernel/tape-builder.js';
 import { DistinctList, mix, mixAll } from '../passes/hash.js';
 import type { BufferKey } from './buffer-key.js';
@@ -118,7 +119,7 @@ function withContents(
 const MAX_NAME = 56;
 
 function lowerKernel(fused: FusedKernel): Pick<LoweredStructure, 'kernel' | 'order'> {
-  const tidy = mergeAxes(sortReduced(withoutDead(fused)));
+  const tidy = mergeAxes(sortReduced(withSharedChoices(withoutDead(fused))));
   const { order, places } = orderBuffers(tidy);
   const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));
   const isStored = new Uint8Array(order.length);
