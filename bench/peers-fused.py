@@ -57,7 +57,7 @@ class CuPy:
         return call
 
     def rk4(self):
-        step = self.xp.fuse(lambda x, y, z: tuple(runge_kutta((x, y, z))), kernel_name="runge_kutta")
+        step = self.xp.fuse(kernel_name="runge_kutta")(lambda x, y, z: tuple(runge_kutta((x, y, z))))
         return lambda state: self.xp.stack(step(*state))
 
     def hsv(self, whole):
@@ -91,7 +91,7 @@ class CuPy:
     def z_score(self, width):
         from cupyx.scipy import ndimage
 
-        finish = self.xp.fuse(lambda x, mean, square: (x - mean) / (square - mean * mean) ** 0.5, kernel_name="score")
+        finish = self.xp.fuse(kernel_name="score")(lambda x, mean, square: (x - mean) / (square - mean * mean) ** 0.5)
 
         def call(x):
             origin = (width - 1) // 2

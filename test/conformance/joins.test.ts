@@ -1,6 +1,6 @@
 /** Random programs of joins, slices of them in any order, and maps between them. */
 import { describe, expect, it } from 'vitest';
-import { concat, type Lazy, stack } from '../../src/index.js';
+import { concat, type DType, type Lazy, stack } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { generator, randomValues } from '../support/random.js';
@@ -57,4 +57,43 @@ describe.each(backends())('random programs of joins on %s', (device) => {
       }
     }
   }, 60_000);
+});
+
+describe.each(backends())('interleaved channels on %s', (device) => {
+  /** Lengths of lines that end inside a chunk, a warp and a block, and at their ends. */
+  const LENGTHS = [1, 4, 100, 127, 128, 508, 512, 516, 2100];
+
+  it.each<[DType, number]>([
+    ['float32', 2],
+    ['float32', 3],
+    ['float32', 4],
+    ['float64', 3],
+    ['float16', 3],
+    ['uint8', 3],
+    ['uint8', 4],
+  ])('are taken apart and stored, of %s, %i of them', async (dtype, channels) => {
+    const outputs = LENGTHS.flatMap((length, seed) => {
+      const numbers = (...shape: number[]): Lazy =>
+        toLazy(randomValues('int32', shape, seed, 0, 100)).astype(dtype);
+      const channel = (x: Lazy, k: number): Lazy => x.slice('...', k);
+      const reversed = (x: Lazy): Lazy =>
+        stack(
+          Array.from({ length: channels }, (_, k) => channel(x, channels - 1 - k).add(k)),
+          -1,
+        );
+      const halved = (x: Lazy): Lazy =>
+        stack(
+          Array.from({ length: channels }, (_, k) => channel(x, k).astype('float32').mul(0.5)),
+          -1,
+        ).astype(dtype);
+      const cut = numbers(3, length, channels).slice(':', length > 1 ? '1:' : ':');
+      return [numbers(length, channels), numbers(length + 3, channels).slice('3:'), cut].flatMap((x) => [
+        reversed(x),
+        halved(x),
+      ]);
+    });
+    const expected = referenceOf(outputs);
+    for (const [k, own] of (await run(device, outputs)).entries())
+      expect(Buffer.compare(bytesOf(own), bytesOf(expected[k]!)), `result ${k}`).toBe(0);
+  });
 });

@@ -51,8 +51,6 @@ export function interleavedOf(accesses: readonly Access[], axis: number, needsAl
   });
 }
 
-/** Whether packs of `width` elements of interleaved channels start at multiples of their length. */
-export const isAlignedGroup = ({ first }: Interleaved, axis: number, width: number): boolean =>
-  width > 1 &&
-  first.offset % width === 0 &&
-  first.strides.every((stride, k) => k === axis || stride % width === 0);
+/** Whether packs of `width` elements start at multiples of their length, from the first channel's access on. */
+export const isAlignedGroup = ({ offset, strides }: Access, axis: number, width: number): boolean =>
+  width > 1 && offset % width === 0 && strides.every((stride, k) => k === axis || stride % width === 0);

@@ -44,6 +44,19 @@ __device__ __forceinline__ P weft_load_once(const P* from) {
 #endif
 }`),
   piece(`
+/* Stores the packs of all threads of a warp, those of each one after the other, so that each store of the warp is of packs in a row. */
+template <class P, int N>
+__device__ __forceinline__ void weft_store_in_rows(P* to, const P (&packs)[N], P* turned) {
+  const int lane = threadIdx.x % 32;
+  P* const own = turned + (threadIdx.x - lane) * N;
+  __syncwarp();
+  #pragma unroll
+  for (int p = 0; p < N; ++p) own[lane * N + p] = packs[p];
+  __syncwarp();
+  #pragma unroll
+  for (int p = 0; p < N; ++p) (to - lane * N)[p * 32 + lane] = own[p * 32 + lane];
+}`),
+  piece(`
 /* How far an index outside of 0 ... n - 1, by n at most, moves to where it is folded back. */
 template <class I>
 __device__ __forceinline__ I weft_fold_nearest(I c, I n) {

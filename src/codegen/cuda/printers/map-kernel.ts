@@ -75,7 +75,7 @@ export function printElements(
     const first = `${index} first = ${blockIndex(params)} * ${step * unroll} + (${index})threadIdx.x * ${width};`;
     out.line(byTurns ? first : `const ${first}`);
     const turn = byTurns ? blocks * step : undefined;
-    printChunks(out, body, params, chunking, { unroll, step, whole, turn });
+    printChunks(out, body, params, chunking, { unroll, step, whole, turn, threads });
   }
   if (whole < count) printTail(out, body, params, { whole, count, blocks });
 }
@@ -109,6 +109,7 @@ interface Walk {
   readonly unroll: number;
   readonly step: number;
   readonly whole: number;
+  readonly threads: number;
   /** Elements from a chunk of a thread to its next one; undefined: it has no others than those of `unroll`. */
   readonly turn?: number | undefined;
 }
@@ -132,6 +133,9 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const several = walk.unroll > 1;
   const movesUp = several && computed.some((position) => isExpensive(body.instruction(position)));
   const at = several ? '[u]' : '';
+  // Threads whose index is outside of a window store nothing, and tables leave no shared memory.
+  const isWhole = walk.turn === undefined && windowIndexOf(kernel) === undefined;
+  const line = isWhole ? { first: 'i', end, threads: walk.threads } : undefined;
   const inHand = movesUp || walk.turn !== undefined ? '[0]' : at;
   const chunk = (inner: (coordinates: readonly string[]) => void): void => {
     out.line(`const ${params.index} i = first${several ? ` + u * ${walk.step}` : ''};`);
@@ -172,7 +176,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
     };
     if (nearFirst) printNearFirst(out, body, nearOps, elements);
     else elements(undefined);
-    for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
+    for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates, line);
   };
   const { turn } = walk;
   if (turn !== undefined) {
