@@ -9,9 +9,9 @@
  */
 
 import { liveValues, type Tape } from './algebra.js';
-import { costOf, opOf } from './arithmetic.js';
+import { costOf, isComputed, opOf } from './arithmetic.js';
 import { create, mapInstruction } from './instruction.js';
-import { argumentsOf, formOf, type Instruction } from './kernel.js';
+import { argumentsOf, type Instruction } from './kernel.js';
 import { findDependencies, findLevels, type LevelTape } from './levels.js';
 import { TapeBuilder } from './tape-builder.js';
 
@@ -125,16 +125,13 @@ function sidesOf({ tape, stores }: Tape): readonly (Sides | undefined)[] {
   for (let at = tape.length - 1; at >= 0; at--) {
     const used = sides[at];
     if (used === undefined) continue;
-    const form = formOf(tape[at]!);
-    if (form.kind === 'map' && form.op === 'where') {
-      const [condition, chosen, otherwise] = form.args as [number, number, number];
+    const i = tape[at]!;
+    if (opOf(i) === 'where') {
+      const [condition, chosen, otherwise] = argumentsOf(i) as [number, number, number];
       note(condition, used);
       note(chosen, onSide(used, condition, true));
       note(otherwise, onSide(used, condition, false));
-    } else {
-      const passed = form.kind === 'map' || form.kind === 'cast' ? used : ALWAYS;
-      for (const arg of argumentsOf(tape[at]!)) note(arg, passed);
-    }
+    } else for (const arg of argumentsOf(i)) note(arg, isComputed(i) ? used : ALWAYS);
   }
   return sides;
 }
