@@ -189,10 +189,11 @@ describe('lines of steps', () => {
 
   it('are those of the calls that made what a step computes', () => {
     const [mean, atMean] = [x.mean(0), here()];
-    const [y, atY] = [x.sub(mean), here()];
+    const [centred, atCentred] = [x.sub(mean), here()];
+    const [y, atY] = [centred.mul(2), here()];
     const e = y.explain({ device: 'cpu' });
-    expect(e.steps.map(({ lines }) => lines)).toEqual([[atMean], [atMean, atY]]);
-    expect(String(e)).toContain(`at ${atMean},${/\d+$/.exec(atY)![0]}\n`);
+    expect(e.steps.map(({ lines }) => lines)).toEqual([[atMean], [atCentred, atY]]);
+    expect(String(e)).toContain(`at ${atCentred},${/\d+$/.exec(atY)![0]}\n`);
   });
 
   it('are those of a product and of its sum where the two became other steps', () => {
