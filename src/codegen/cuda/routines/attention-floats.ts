@@ -17,6 +17,11 @@ export interface FloatsTile {
   readonly rows: number;
   readonly columns: number;
   readonly blocks: number;
+  /**
+   * The part of a row of K that has a place of its own, to which it is copied while the product with V is computed; the rest
+   * takes turns with exponentials in one place, and is copied while scores of the first part are computed.
+   */
+  readonly ahead: 1 | 0.25;
 }
 
 const SIDE = 16;
@@ -37,14 +42,22 @@ const paddedWidth = (width: number): number => {
   return SIDE * vector * times;
 };
 
-/** The fastest first, as measured on an H100. */
+/** Elements of a row of K from which on parts of it are worth places of their own. */
+const LEAST_APART = 32;
+/** Beyond, threads of 8 × 8 scores have no registers for their columns of the result. */
+const MOST_APART = 64;
+
+/** The fastest first, as measured on an H100 and an H200. */
 export function floatsTiles(inner: number, width: number): readonly FloatsTile[] {
   const small = [
-    { rows: 4, columns: 2, blocks: 1 },
-    { rows: 2, columns: 1, blocks: 1 },
-    { rows: 1, columns: 1, blocks: 1 },
-  ];
-  return Math.max(inner, width) <= 128 ? [{ rows: 8, columns: 4, blocks: 1 }, ...small] : small;
+    { rows: 4, columns: 2, blocks: 1, ahead: 1 },
+    { rows: 2, columns: 1, blocks: 1, ahead: 1 },
+    { rows: 1, columns: 1, blocks: 1, ahead: 1 },
+  ] as const;
+  if (Math.max(inner, width) > 128) return small;
+  const large = { rows: 8, columns: 8, blocks: 1, ahead: 0.25 } as const;
+  const isWorth = inner >= LEAST_APART && Math.max(inner, width) <= MOST_APART;
+  return [...(isWorth ? [large] : []), { ...large, columns: 4, ahead: 1 }, ...small];
 }
 
 export const floatsRows = ({ rows }: FloatsTile): number => SIDE * rows;
@@ -52,31 +65,76 @@ export const floatsColumns = ({ columns }: FloatsTile): number => SIDE * columns
 
 export function floatsSharedBytes({ inner, width }: AttentionForm, tile: FloatsTile): number {
   const [rows, columns] = [floatsRows(tile), floatsColumns(tile)];
-  const chunks =
-    (rows + columns) * pitchOf(inner) + columns * (paddedWidth(width) / 4) + rows * pitchOf(columns);
+  const { ahead, rest } = keyParts(inner, tile);
+  const shared = Math.max(rows * pitchOf(columns), columns * rest.pitch);
+  const chunks = rows * pitchOf(inner) + columns * ahead.pitch + columns * (paddedWidth(width) / 4) + shared;
   return 16 * chunks;
 }
 
+/** Chunks of a row of K that are copied ahead, and the others; from row to row of both in shared memory. */
+function keyParts(inner: number, tile: FloatsTile) {
+  const all = chunksOf(inner);
+  const first = Math.ceil(all * tile.ahead);
+  const part = (chunks: number) => ({ chunks, pitch: chunks === 0 ? 0 : chunks | 1 });
+  return { ahead: part(first), rest: part(all - first) };
+}
+
+/** Chunks of rows of so many numbers that are copied, and from row to row of the copies. */
+interface CopiedRows {
+  readonly width: number;
+  readonly rows: number;
+  readonly first?: number;
+  readonly chunks: number;
+  readonly pitch: number;
+}
+
 /** Copies rows to shared memory, those beyond the last one, and columns beyond the last one, as zeros. */
-function copyFunction(name: string, width: number, chunks: number, pitch: number, rows: number): string {
+function copyFunction(name: string, { width, rows, first = 0, chunks, pitch }: CopiedRows): string {
   const isPartial = (rows * chunks) % FLOATS_THREADS !== 0;
   const head = `__device__ __forceinline__ void ${name}(weft_chunk* to, const float* __restrict__ from, int first, int count) {
 #pragma unroll
   for (int i = 0; i < ${rows * chunks}; i += ${FLOATS_THREADS}) {
     const int k = i + (int)threadIdx.x, row = k / ${chunks}, chunk = k % ${chunks}, at = first + row;
 ${isPartial ? `    if (k >= ${rows * chunks}) break;\n` : ''}`;
+  const column = first === 0 ? 'chunk * 4' : `${first * 4} + chunk * 4`;
   const copy =
     width % 4 === 0
-      ? `    const bool is_there = at < count${chunks * 4 > width ? ` && chunk < ${width / 4}` : ''};
-    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${width} + chunk * 4 : 0), is_there);
+      ? `    const bool is_there = at < count${(first + chunks) * 4 > width ? ` && ${column} < ${width}` : ''};
+    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${width} + ${column} : 0), is_there);
 `
       : `    float* const place = (float*)(to + row * ${pitch} + chunk);
 #pragma unroll
     for (int j = 0; j < 4; j++)
-      place[j] = at < count && chunk * 4 + j < ${width} ? from[(long long)at * ${width} + chunk * 4 + j] : 0.0f;
+      place[j] = at < count && ${column} + j < ${width} ? from[(long long)at * ${width} + ${column} + j] : 0.0f;
 `;
   return `${head}${copy}  }
 }
+`;
+}
+
+/** Adds the products of some chunks of rows of Q and K to scores. */
+function scoresText(
+  { rows: R, columns: C }: FloatsTile,
+  key: string,
+  first: number,
+  chunks: number,
+  pitchQ: number,
+  pitchK: number,
+): string {
+  return `#pragma unroll ${C === 4 ? 8 : 4}
+    for (int step = 0; step < ${chunks}; step++) {
+      weft_four b[${C}];
+#pragma unroll
+      for (int c = 0; c < ${C}; c++) b[c] = ${key}[c * ${SIDE * pitchK} + step];
+#pragma unroll
+      for (int r = 0; r < ${R}; r++) {
+        const weft_four a = thread_q[r * ${SIDE * pitchQ} + ${first === 0 ? '' : `${first} + `}step];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+#pragma unroll
+          for (int c = 0; c < ${C}; c++) s[r][c] = fmaf(a.v[e], b[c].v[e], s[r][c]);
+      }
+    }
 `;
 }
 
@@ -87,23 +145,32 @@ export function printFloats(form: AttentionForm, tile: FloatsTile): string {
   const { vector, times } = resultColumns(width);
   const E = paddedWidth(width);
   const [pitchD, pitchP] = [pitchOf(inner), pitchOf(columns)];
+  const { ahead, rest } = keyParts(inner, tile);
+  const isApart = rest.chunks === 0;
+  const putText = `((float*)(thread_p + r * ${SIDE * pitchP}))[x + c * ${SIDE}] = power;`;
   return `struct __align__(16) weft_four {
   float v[4];
 };
 struct __align__(${4 * vector}) weft_some {
   float v[${vector}];
 };
-${copyFunction('weft_copy_q', inner, chunksOf(inner), pitchD, rows)}${copyFunction('weft_copy_k', inner, chunksOf(inner), pitchD, columns)}${copyFunction('weft_copy_v', width, E / 4, E / 4, columns)}extern "C" __global__ void __launch_bounds__(${FLOATS_THREADS}, ${blocks})
+${copyFunction('weft_copy_q', { width: inner, rows, chunks: chunksOf(inner), pitch: pitchD })}${copyFunction('weft_copy_k', { width: inner, rows: columns, ...ahead })}${rest.chunks > 0 ? copyFunction('weft_copy_rest', { width: inner, rows: columns, first: ahead.chunks, ...rest }) : ''}${copyFunction('weft_copy_v', { width, rows: columns, chunks: E / 4, pitch: E / 4 })}extern "C" __global__ void __launch_bounds__(${FLOATS_THREADS}, ${blocks})
 ${ATTENTION_NAME}(${attentionHead(form, 'float')}) {
   extern __shared__ weft_chunk shared[];
   weft_chunk* const shared_q = shared;
   weft_chunk* const shared_k = shared_q + ${rows * pitchD};
-  weft_chunk* const shared_v = shared_k + ${columns * pitchD};
+  weft_chunk* const shared_v = shared_k + ${columns * ahead.pitch};
+  weft_chunk* const shared_p = shared_v + ${columns * (E / 4)};
 ${attentionPlace(form, rows)}  const int x = threadIdx.x & 15, y = threadIdx.x >> 4;
   const weft_four* const thread_q = (const weft_four*)shared_q + y * ${pitchD};
-  const weft_four* const thread_k = (const weft_four*)shared_k + x * ${pitchD};
+  const weft_four* const thread_k = (const weft_four*)shared_k + x * ${ahead.pitch};${
+    isApart
+      ? ''
+      : `
+  const weft_four* const thread_rest = (const weft_four*)shared_p + x * ${rest.pitch};`
+  }
   const weft_some* const thread_v = (const weft_some*)shared_v + x;
-  weft_four* const thread_p = (weft_four*)(shared_v + ${columns * (E / 4)}) + y * ${pitchP};
+  weft_four* const thread_p = (weft_four*)shared_p + y * ${pitchP};
   float sums[${R}][${times}][${vector}] = {}, most[${R}], total[${R}] = {};
   for (int r = 0; r < ${R}; r++) most[r] = -weft_infinity();
 ${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m);
@@ -113,22 +180,20 @@ ${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m);
     weft_wait_copies();
     __syncthreads();
     weft_copy_v(shared_v, v, first_column, n);
-    float s[${R}][${C}] = {};
-#pragma unroll 4
-    for (int step = 0; step < ${chunksOf(inner)}; step++) {
-      weft_four b[${C}];
-#pragma unroll
-      for (int c = 0; c < ${C}; c++) b[c] = thread_k[c * ${SIDE * pitchD} + step];
-#pragma unroll
-      for (int r = 0; r < ${R}; r++) {
-        const weft_four a = thread_q[r * ${SIDE * pitchD} + step];
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-#pragma unroll
-          for (int c = 0; c < ${C}; c++) s[r][c] = fmaf(a.v[e], b[c].v[e], s[r][c]);
-      }
-    }
-${scoreText(form, columns, {
+${
+  isApart
+    ? ''
+    : `    weft_copy_rest(shared_p, k, first_column, n);
+`
+}    float s[${R}][${C}] = {};
+${scoresText(tile, 'thread_k', 0, ahead.chunks, pitchD, ahead.pitch)}${
+  isApart
+    ? ''
+    : `    weft_wait_copies();
+    __syncthreads();
+    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n);
+${scoresText(tile, 'thread_rest', ahead.chunks, rest.chunks, pitchD, rest.pitch)}`
+}${scoreText(form, columns, {
   loop: `#pragma unroll
       for (int r = 0; r < ${R}; r++)
 #pragma unroll
@@ -152,7 +217,7 @@ ${scoreText(form, columns, {
 #pragma unroll
       for (int c = 0; c < ${C}; c++) {
         const float power = weft_power_of_two(fmaf(s[r][c], scale, -base));
-        ((float*)(thread_p + r * ${SIDE * pitchP}))[x + c * ${SIDE}] = power;
+        ${isApart ? putText : 's[r][c] = power;'}
         sum += power;
       }
       total[r] = total[r] * factor + sum;
@@ -163,8 +228,21 @@ ${scoreText(form, columns, {
     }
     weft_wait_copies();
     __syncthreads();
-    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n);
-#pragma unroll 2
+${
+  isApart
+    ? `    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n);
+`
+    : `    // Rows of exponentials are read by the half of a warp that has them.
+#pragma unroll
+    for (int r = 0; r < ${R}; r++)
+#pragma unroll
+      for (int c = 0; c < ${C}; c++) {
+        const float power = s[r][c];
+        ${putText}
+      }
+    __syncwarp();
+`
+}#pragma unroll 4
     for (int step = 0; step < ${columns / 4}; step++) {
       weft_some b[4][${times}];
 #pragma unroll
