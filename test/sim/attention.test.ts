@@ -1,7 +1,13 @@
 /** Attention on a GPU without scores in memory: values, and the same bits in tiles and on several devices. */
 import { describe, expect, it } from 'vitest';
 import { compute, type Lazy, lazy } from '../../src/index.js';
-import { ATTENTION_JOBS, attentionCase, TOLERANCES, worstOf } from '../support/attention-jobs.js';
+import {
+  ATTENTION_JOBS,
+  type AttentionJob,
+  attentionCase,
+  TOLERANCES,
+  worstOf,
+} from '../support/attention-jobs.js';
 
 const device = 'cuda:0';
 
@@ -45,17 +51,18 @@ describe('attention', () => {
     }
   });
 
-  it.each(['float32, causal', 'float16, boolean mask'])(
-    'has the same bits in tiles and on two devices: %s',
-    async (name) => {
-      const job = ATTENTION_JOBS.find((each) => each.name === name)!;
-      const { output } = attentionCase({ ...job, batch: 3, m: 150, n: 60, width: 32 });
-      const [whole] = await compute([output], { device });
-      const [shared] = await compute([output], { devices: 2 });
-      expect(shared!.data).toEqual(whole!.data);
-      const memory = Math.floor(output.plan({ device }).peakBytes * 0.75);
-      const [tiled] = await compute([output], { device, memory });
-      expect(tiled!.data).toEqual(whole!.data);
-    },
-  );
+  it.each<[string, Partial<AttentionJob>]>([
+    ['float32, causal', {}],
+    ['float32, causal', { inner: 36, n: 150 }],
+    ['float16, boolean mask', {}],
+  ])('has the same bits in tiles and on two devices: %s, %o', async (name, changes) => {
+    const job = ATTENTION_JOBS.find((each) => each.name === name)!;
+    const { output } = attentionCase({ ...job, batch: 3, m: 150, n: 60, width: 32, ...changes });
+    const [whole] = await compute([output], { device });
+    const [shared] = await compute([output], { devices: 2 });
+    expect(shared!.data).toEqual(whole!.data);
+    const memory = Math.floor(output.plan({ device }).peakBytes * 0.75);
+    const [tiled] = await compute([output], { device, memory });
+    expect(tiled!.data).toEqual(whole!.data);
+  });
 });

@@ -23,7 +23,7 @@ const PANEL_RATE = 2.7e12;
 /** Between two steps of a panel. */
 const GAP_SECONDS = 1.4e-6;
 /** The part of its time that a product may lose for the memory that it does not take: of many bytes more. */
-const WORTH = 1.02;
+const WORTH = 1.01;
 const MANY_BYTES = 4 * 2 ** 30;
 const WORTH_MANY = 1.1;
 
