@@ -82,6 +82,25 @@ describe('calls of small programs', () => {
     expect(new Set(arrays.map(({ buffer }) => buffer)).size).toBe(arrays.length);
   });
 
+  it('give equal results in one memory, and those without elements in memory that may be moved away', async () => {
+    const parts = compile(
+      (x: Lazy) => [x.sum(), x.add(x.sum()).sum(), x.sum().reshape([1]), x.slice([0, 0])],
+      cpu,
+    );
+    for (let k = 0; k < 4; k++) {
+      const [sum, other, again, none] = (await parts(ones)) as [NDArray, NDArray, NDArray, NDArray];
+      expect([sum, again, other].map((one) => numbers(one)[0])).toEqual([
+        COUNT,
+        COUNT,
+        COUNT + COUNT * COUNT,
+      ]);
+      expect(again.data.buffer).toBe(sum.data.buffer);
+      expect(other.data.buffer).not.toBe(sum.data.buffer);
+      expect(none.shape).toEqual([0]);
+      structuredClone(none.data, { transfer: [none.data.buffer as ArrayBuffer] });
+    }
+  });
+
   it('tell of calls that fail, and go on', async () => {
     const solve = compile((a: Lazy, b: Lazy) => linalg.solve(a, b), cpu);
     const square = (...values: number[]): Lazy => lazy(Float64Array.from(values), { shape: [2, 2] });

@@ -16,6 +16,8 @@ import { codesOf } from './statuses.js';
 /** A result of the function: which of the program's it is (-1: it has no elements), and what its memory is copied from. */
 interface Result {
   readonly at: number;
+  /** An earlier result of the function that is the same one of the program's, in the same memory; -1: there is none. */
+  readonly earlier: number;
   readonly shape: Shape;
   readonly dtype: DType;
   readonly passing: TypedArray | undefined;
@@ -56,11 +58,13 @@ export class SmallCalls {
     this.#lengths = lengths;
     this.#passing = lengths.map((length) => (isInHeap(length) ? new ArrayBuffer(length) : NOTHING));
     this.#isAllPassing = lengths.every(isInHeap);
+    const places = program.outputs;
     this.#results = exprs.map(({ shape, dtype }, k) => {
-      const at = program.outputs[k]!;
+      const at = places[k]!;
+      const first = at < 0 ? k : places.indexOf(at);
       const isPassing = at >= 0 && isInHeap(lengths[at]!);
       const passing = isPassing ? typedArrayOver(this.#passing[at]!, dtype) : undefined;
-      return { at, shape: Object.freeze(shape), dtype, passing };
+      return { at, earlier: first < k ? first : -1, shape: Object.freeze(shape), dtype, passing };
     });
     this.#codes = codesOf(canonical, program).map((at, k) =>
       typedArrayOver(this.#passing[at]!, canonical.statuses[k]!.code.dtype),
@@ -84,12 +88,19 @@ export class SmallCalls {
 
   /** The results of the function of a run, before the next one. */
   resultsIn(memory: readonly ArrayBuffer[]): HostResult[] {
-    return this.#results.map(({ at, shape, dtype, passing }) => {
+    const made = new Array<HostResult & { data: TypedArray }>(this.#results.length);
+    for (let k = 0; k < made.length; k++) {
+      const { at, earlier, shape, dtype, passing } = this.#results[k]!;
       const data =
-        passing === undefined
-          ? typedArrayOver(at < 0 ? NOTHING : memory[at]!, dtype)
-          : copyOf(passing, dtype);
-      return { data, shape, dtype };
-    });
+        passing !== undefined && earlier < 0
+          ? copyOf(passing, dtype)
+          : typedArrayOver(earlier < 0 ? memoryAt(memory, at) : made[earlier]!.data.buffer, dtype);
+      made[k] = { data, shape, dtype };
+    }
+    return made;
   }
 }
+
+/** Of a result that has no elements its own, too: it is the user's, who may move it to another thread. */
+const memoryAt = (memory: readonly ArrayBuffer[], at: number): ArrayBuffer =>
+  at < 0 ? new ArrayBuffer(0) : memory[at]!;
