@@ -137,6 +137,21 @@ describe.each(devices)('a formula that is written out is computed as the functio
       }
   });
 
+  it('of one row, whose sum is all of its rows', async () => {
+    const row = toLazy(randomValues('float32', [17, 1, 4], 3));
+    const ofRows = row.mul(row.square().sum(-1, keep).add(1).sqrt());
+    const sums = [ofRows.sum([1, 2]), ofRows.reshape(1, 17, 4).sum([0, 2])];
+    const expected = await numbers(ofRows.sum(-1), { device, exact: true });
+    for (const found of await Promise.all([
+      numbers(sums[0]!, { device }),
+      numbers(sums[1]!, { device }),
+      compute([sums[0]!, ofRows.sum()], { device }).then(([first]) => [...(first!.data as Float32Array)]),
+    ]))
+      found.forEach((value, k) => {
+        expect(value).toBeCloseTo(expected[k]!, 3);
+      });
+  });
+
   it('only where it is that formula', async () => {
     const x = X.flatten()
       .slice([0, 257 * 257])

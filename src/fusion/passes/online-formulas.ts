@@ -316,7 +316,8 @@ const sumOfRows: Rule = (node, editor) => {
       if (sameShape(below.shape, x.shape) && isElementwise(below)) open.push(below);
       const axes = axesOfRows(belowBroadcasts(input, x.shape.length, editor), x.shape, editor);
       const isPart =
-        axes !== undefined && axes.length < node.axes.length && axes.every((a) => node.axes.includes(a));
+        axes?.every((a) => node.axes.includes(a)) === true &&
+        node.axes.some((a) => !axes.includes(a) && x.shape[a] !== 1);
       if (isPart && !isReadAgain(x, axes)) return insteadOf(node, x, 'sum', axes, editor);
     }
   }
