@@ -176,6 +176,28 @@ describe.each(devices)('a formula that is written out is computed as the functio
     const [plain] = await numbers(all, { device, exact: true });
     expect(found! / plain!).toBeCloseTo(1, 5);
   });
+
+  it('sums over rows and axes of size 1, beside others of the same elements', async () => {
+    const rows = toLazy(randomValues('float32', [6, 130, 9, 5], 3)).prod(3, keep);
+    const weighted = rows.mul(rows.max([0, 2], keep));
+    const columns = X.reshape(N, 3, 1);
+    const deviations = columns.sub(columns.mean(0, keep)).square();
+    const values = [
+      ...[rows.logSoftmax(0).mean([0, 3]), rows.max(2, keep)],
+      ...[weighted.sum([0, 2, 3], keep), weighted.sum([0, 2, 3]), weighted.sum([0, 1, 2, 3])],
+      ...[deviations.sum([0, 2]), deviations.sum([0, 2], keep)],
+    ];
+    const [found, plain] = [
+      await compute(values, { device }),
+      await compute(values, { device, exact: true }),
+    ];
+    for (const [k, { data, shape }] of found.entries()) {
+      expect(shape).toEqual(plain[k]!.shape);
+      const others = plain[k]!.data as Float32Array;
+      for (const [at, value] of (data as Float32Array).entries())
+        expect(Math.abs(value - others[at]!)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(others[at]!)));
+    }
+  });
 });
 
 /** Ones, among which each column has a value of these. */

@@ -123,7 +123,7 @@ function difference(id: number, editor: Editor): readonly [GraphNode, RowValue] 
 
 const isSum = (node: GraphNode): node is Reduce => node.kind === 'reduce' && node.reduction === 'sum';
 
-/** A reduction of x in the place of a sum, or over some of its axes and then the sum over the others. */
+/** A reduction of x in the place of a sum, or over some of its axes and then the sum over longer others. */
 function insteadOf(
   sum: Reduce,
   x: GraphNode,
@@ -133,11 +133,10 @@ function insteadOf(
 ): number {
   const kept = [...x.shape.keys()].filter((axis) => !axes.includes(axis));
   const shape = kept.map((axis) => x.shape[axis]!);
-  const { dtype } = sum;
+  const { dtype, shape: result } = sum;
   const inner = editor.add({ kind: 'reduce', reduction, axes: [...axes], dtype, shape, inputs: [x.id] });
   const rest = kept.flatMap((axis, k) => (sum.axes.includes(axis) ? [k] : []));
-  if (rest.length === 0) return inner;
-  const { shape: result } = sum;
+  if (rest.every((axis) => shape[axis] === 1)) return editor.reshape(inner, [...result]);
   return editor.add({
     kind: 'reduce',
     reduction: 'sum',
