@@ -146,11 +146,16 @@ export interface ChunkLine {
   readonly threads: number;
 }
 
+/** Shared memory of the stores of a block: every device has half as much again without being asked. */
+const MOST_SHARED_BYTES = 32 * 1024;
+
 /** The chunks among some loads or stores that move together, all at the first of each group. */
 class InterleavedChunks {
   readonly #axis: number;
   readonly #width: number;
   readonly #areStores: boolean;
+  /** Of shared memory that stores so far go through, each group's at places of its own. */
+  #sharedBytes = 0;
   readonly #groups = new Map<
     number,
     { readonly group: Interleaved; readonly members: Map<number, number> }
@@ -191,10 +196,14 @@ class InterleavedChunks {
     this.#move(out, position, dtype, place, ({ inPacks, address, packs, pack }) => {
       inPacks((member, packed) => `${packed} = o${member}${place.index}.v[e];`);
       const apart = (): void => out.unrolled('p', packs, () => out.line(`${address}[p] = wide[p];`));
-      if (line === undefined || packs === 1 || pack.width * byteLengthOf(dtype) < ACCESS_BYTES) {
+      const packBytes = pack.width * byteLengthOf(dtype);
+      const sharedBytes = (line?.threads ?? 0) * packs * packBytes;
+      const hasRoom = this.#sharedBytes + sharedBytes <= MOST_SHARED_BYTES;
+      if (line === undefined || packs === 1 || packBytes < ACCESS_BYTES || !hasRoom) {
         apart();
         return;
       }
+      this.#sharedBytes += sharedBytes;
       const last = `${(WARP - 1) * this.#width} - (int)(threadIdx.x % ${WARP}) * ${this.#width}`;
       out.line(`__shared__ ${pack.type} turned[${line.threads * packs}];`);
       out.block(`if (${line.first} + ${last} < ${line.end})`, () =>
