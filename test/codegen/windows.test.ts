@@ -90,3 +90,22 @@ it('stores rolls that are results or operands as they were', () => {
     expect.stringMatching(/else wrap 64 and .* else wrap 1 /),
   ]);
 });
+
+it('folds no rolls of products, which sums would be contracted with in plans without tiles alone', () => {
+  const [x, y] = [placeholder([64], 'float32'), placeholder([64], 'float32')];
+  const folds = (rolled: Lazy): boolean =>
+    /wrap/.test(
+      kernelsOf(rolled.sub(rolled.roll(1)))
+        .map(printKernel)
+        .join(),
+    );
+  const sum = x.mul(y).add(x);
+  expect([x.mul(y), x.exp(), x.square().reshape([8, 8]).roll(1, 0).reshape([64])].map(folds)).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect([x, sum, x.reshape([8, 8]).mT.reshape([64])].map(folds)).toEqual([true, true, true]);
+  expect(folds(x.mul(y).astype('float64'))).toBe(true);
+  expect(folds(x.astype('int32').mul(y.astype('int32')))).toBe(true);
+});
