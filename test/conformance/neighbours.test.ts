@@ -134,4 +134,25 @@ describe.each(RUN)('sums of neighbours on %s', (device) => {
       }
     }
   });
+
+  it.each([[4, 40], [40], [4, 1], [1, 40], [1], []])(
+    'of products by an array of shape %j',
+    async (...shape) => {
+      const numbers = (...sizes: number[]): Lazy =>
+        lazy(
+          Float32Array.from({ length: sizes.reduce((a, b) => a * b, 1) }, (_, k) => ((k * 37) % 101) / 64),
+          { shape: sizes },
+        );
+      const [x, factor] = [numbers(4, 40), numbers(...shape)];
+      const sumOf = (values: Lazy): Lazy =>
+        Array.from({ length: 17 }, (_, k) => values.slice(null, [k, k + 24])).reduce((a, b) => a.add(b));
+      const { data } = await sumOf(x.mul(factor)).compute({ device });
+      const apart = await x.mul(factor).compute({ device: 'cpu' });
+      for (let k = 0; k < data.length; k++) {
+        const first = Math.floor(k / 24) * 40 + (k % 24);
+        const sum = Array.from(apart.data.slice(first, first + 17), Number).reduce((a, b) => a + b);
+        expect(Math.abs(Number(data[k]) - sum)).toBeLessThanOrEqual(1e-5 * sum);
+      }
+    },
+  );
 });

@@ -199,10 +199,7 @@ class InterleavedChunks {
       const packBytes = pack.width * byteLengthOf(dtype);
       const sharedBytes = (line?.threads ?? 0) * packs * packBytes;
       const hasRoom = this.#sharedBytes + sharedBytes <= MOST_SHARED_BYTES;
-      if (line === undefined || packs === 1 || packBytes < ACCESS_BYTES || !hasRoom) {
-        apart();
-        return;
-      }
+      if (line === undefined || packs === 1 || packBytes < ACCESS_BYTES || !hasRoom) return apart();
       this.#sharedBytes += sharedBytes;
       const last = `${(WARP - 1) * this.#width} - (int)(threadIdx.x % ${WARP}) * ${this.#width}`;
       out.line(`__shared__ ${pack.type} turned[${line.threads * packs}];`);

@@ -50,8 +50,8 @@ export function* mapWindows(graph: MutableGraph): Slices<void> {
     map.inputs.every((id) => {
       const input = nodeOf(graph, id);
       if (input.shape.length === 0) return true;
-      if (!sameShape(input.shape, map.shape) || stored.has(id)) return input.kind === 'source';
-      return isMap(input) ? isOfPlaces(input) : input.kind === 'source';
+      if (!sameShape(input.shape, map.shape)) return false;
+      return input.kind === 'source' || (isMap(input) && !stored.has(id) && isOfPlaces(input));
     });
   const isWindow = (map: Map): boolean => {
     const readers = list.slice(first[map.id]!, first[map.id + 1]!);
