@@ -1,5 +1,6 @@
 #include "runtime/scratch-file.h"
 
+#include <mutex>
 #include <utility>
 
 #include "runtime/recorder.h"
@@ -7,25 +8,40 @@
 namespace weft {
 namespace {
 
-std::string& folder() {
-  static std::string& folder = *new std::string("/tmp");
-  return folder;
+struct ScratchFolder {
+  std::mutex mutex;
+  std::string path = "/tmp";
+
+  static ScratchFolder& get() {
+    static ScratchFolder& it = *new ScratchFolder;
+    return it;
+  }
+};
+
+std::string folderNow() {
+  ScratchFolder& folder = ScratchFolder::get();
+  const std::lock_guard lock(folder.mutex);
+  return folder.path;
 }
 
 }  // namespace
 
-void setScratchFolder(std::string path) { folder() = std::move(path); }
+void setScratchFolder(std::string path) {
+  ScratchFolder& folder = ScratchFolder::get();
+  const std::lock_guard lock(folder.mutex);
+  folder.path = std::move(path);
+}
 
 ScratchFile::ScratchFile(size_t byteLength)
-    : byteLength_(byteLength), file_(openUnnamed(folder(), byteLength)) {}
+    : byteLength_(byteLength), folder_(folderNow()), file_(openUnnamed(folder_, byteLength)) {}
 
 void ScratchFile::read(size_t offset, size_t byteLength, void* to) {
-  const recorder::HostSpan span(recorder::Kind::read, folder(), byteLength);
-  readExactly(file_.get(), to, byteLength, offset, folder());
+  const recorder::HostSpan span(recorder::Kind::read, folder_, byteLength);
+  readExactly(file_.get(), to, byteLength, offset, folder_);
 }
 
 void ScratchFile::write(size_t offset, size_t byteLength, const void* from) {
-  writeExactly(file_.get(), from, byteLength, offset, folder());
+  writeExactly(file_.get(), from, byteLength, offset, folder_);
 }
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// The folder of scratch files. For the process; set before anything runs.
+// The folder of scratch files made from now on. For the process, each of whose workers sets it as it starts.
 void setScratchFolder(std::string folder);
 
 class ScratchFile : public HostSource, public HostSink {
@@ -27,6 +27,7 @@ class ScratchFile : public HostSource, public HostSink {
 
  private:
   const size_t byteLength_;
+  const std::string folder_;
   const FileDescriptor file_;
 };
 
