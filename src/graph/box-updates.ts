@@ -22,6 +22,14 @@ export const COMBINING = {
   max: 'maximum',
 } as const;
 
+/** Updates of boxes, each of the result of the one before: kernels ask for the bounds of all of them for each element. */
+const MOST_UPDATES = 24;
+/** How many updates of boxes an array is. */
+const updates = new WeakMap<Expr, number>();
+
+/** Whether a further box would be looked for among too many. */
+export const isOfManyBoxes = (x: Expr): boolean => (updates.get(x) ?? 0) >= MOST_UPDATES;
+
 /** How a value meets an element. */
 export type Update = 'set' | keyof typeof COMBINING;
 
@@ -102,7 +110,9 @@ function within(x: Expr, { starts, sizes }: Box, values: Expr): Expr {
           ];
     const end = starts[axis]! + sizes[axis]!;
     const parts = [...beside(0, starts[axis]!), joined, ...beside(end, x.shape[axis]! - end)];
-    if (parts.length > 1) joined = concat(parts, axis);
+    if (parts.length === 1) continue;
+    joined = concat(parts, axis);
+    updates.set(joined, (updates.get(x) ?? 0) + 1);
   }
   return joined;
 }

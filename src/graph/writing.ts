@@ -17,7 +17,7 @@ import { binMode, binsBy, type OutOfRange } from './bin-arguments.js';
 import { productsIn } from './bin-products.js';
 import type { BinMode } from './bin-units.js';
 import { extremesIn, lastIn, sumsIn } from './binning.js';
-import { COMBINING, selectedBox, type Update, updatedBox } from './box-updates.js';
+import { COMBINING, isOfManyBoxes, selectedBox, type Update, updatedBox } from './box-updates.js';
 import { type DType, isComplex, kindOf } from './dtype.js';
 import type { Expr, Extent } from './expr.js';
 import { meetingExtent, throughBound, unknownSize, upToBound, withExtent } from './extent.js';
@@ -55,7 +55,7 @@ export function updatedAt(
   const masked = isForPlaces ? undefined : maskedOf(op, x, selectors);
   if (masked !== undefined) return updatedWhere(op, update, x, masked, given);
   const isSized = x.extent === undefined && given.extent === undefined && !isOptions(selectors.at(-1));
-  const box = isSized ? selectedBox(op, x, selectors as readonly Selector[]) : undefined;
+  const box = isSized && !isOfManyBoxes(x) ? selectedBox(op, x, selectors as readonly Selector[]) : undefined;
   if (box !== undefined) return updatedBox(op, update, x, box, spread(op, given, box));
   return throughBound(x, (bound) => updatedAtPlaces(op, update, bound, x.extent, selectors, given));
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
+import { formOf } from '../../src/fusion/kernel/kernel.js';
 import { trafficOf } from '../../src/fusion/kernel/traffic.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import { arange, type DType, type Lazy, placeholder, stack, where } from '../../src/index.js';
@@ -113,4 +114,18 @@ describe.each([
     expect(steps).toHaveLength(kernels);
     expect(bytes).toBeLessThanOrEqual(moved * bytesOf([...inputs, ...results]));
   });
+});
+
+it('asks for few bounds where many boxes are set one after the other', () => {
+  let rows = x([1000, 8]);
+  for (let k = 0; k < 200; k++) rows = rows.at(k).set(k);
+  let bounds = 0;
+  for (const step of partitionOf([rows.expr], { passes: CPU_TARGET.passes }).steps) {
+    if (step.kind !== 'kernel') continue;
+    for (const form of step.kernel.kernel.tape.map(formOf)) {
+      if (form.kind === 'load') bounds += form.access.bounds.length;
+      if (form.kind === 'inside') bounds += form.bounds.length;
+    }
+  }
+  expect(bounds).toBeLessThan(5000);
 });
