@@ -8,7 +8,7 @@
  * value and the choice they are used: each for elements alone for which the other one is not.
  */
 
-import { liveValues, type Tape } from './algebra.js';
+import type { Tape } from './algebra.js';
 import { costOf, isComputed, opOf } from './arithmetic.js';
 import { create, mapInstruction } from './instruction.js';
 import { argumentsOf, type Instruction } from './kernel.js';
@@ -62,9 +62,8 @@ function pairIn(kernel: Tape): Pair | undefined {
   let most = -1;
   for (const [k, one] of parted.entries())
     for (const other of parted.slice(k + 1)) {
-      if (!areShared(tape, one, other)) continue;
-      const common = inBoth(sides[one]!, sides[other]!).size;
-      if (common <= most) continue;
+      const common = countInBoth(sides[one]!, sides[other]!);
+      if (common <= most || !areShared(tape, one, other)) continue;
       for (const [condition, side] of sides[one]!)
         if (
           sides[other]!.get(condition) === !side &&
@@ -95,8 +94,16 @@ function dependsOn(
   values: readonly number[],
   others: readonly number[],
 ): boolean {
-  const below = new Set(liveValues(tape, values));
-  return others.some((other) => below.has(other));
+  const least = Math.min(...others);
+  const open = values.filter((at) => at >= least);
+  const seen = new Set<number>();
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (others.includes(at)) return true;
+    if (seen.has(at)) continue;
+    seen.add(at);
+    for (const arg of argumentsOf(tape[at]!)) if (arg >= least) open.push(arg);
+  }
+  return false;
 }
 
 /** Whether values are computed for the same elements, a condition for these or fewer, in one walk. */
@@ -138,6 +145,12 @@ function sidesOf({ tape, stores }: Tape): readonly (Sides | undefined)[] {
 
 const inBoth = (a: Sides, b: Sides): Sides =>
   a === b ? a : new Map([...a].filter(([condition, side]) => b.get(condition) === side));
+
+function countInBoth(a: Sides, b: Sides): number {
+  let count = 0;
+  for (const [condition, side] of a) if (b.get(condition) === side) count++;
+  return count;
+}
 
 const onSide = (used: Sides, condition: number, side: boolean): Sides =>
   used.size >= MOST_CONDITIONS || used.has(condition) ? used : new Map([...used, [condition, side]]);
