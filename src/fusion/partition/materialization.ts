@@ -412,11 +412,11 @@ function repeats(node: GraphNode, uses: UseSites, visited: Visited, work: Work):
   const cost = work.costs.at(node.id) * BYTES_PER_COST;
   const compute = cost * size;
   const bytes = size * byteLengthOf(node.dtype);
-  // Reads that both ways share are left out: the leaves once.
-  const again = kernels.length === 1 ? 0 : bytesReadAgain(node, kernels, visited, work);
-  const inline = again + visited.frames.elementsAt(uses, node) * cost;
+  const inline = visited.frames.elementsAt(uses, node) * cost;
   const stored = compute + bytes + kernels.length * bytes;
-  return inline <= stored;
+  if (kernels.length === 1 || inline > stored) return inline <= stored;
+  // Reads that both ways share are left out: the leaves once.
+  return bytesReadAgain(node, kernels, visited, work) + inline <= stored;
 }
 
 /** Whether a node puts a value beside others: a pad, or a join that is read as a whole. */

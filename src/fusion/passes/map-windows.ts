@@ -54,8 +54,10 @@ export function* mapWindows(graph: MutableGraph): Slices<void> {
       return input.kind === 'source' || (isMap(input) && !stored.has(id) && isOfPlaces(input));
     });
   const isWindow = (map: Map): boolean => {
-    const readers = list.slice(first[map.id]!, first[map.id + 1]!);
-    if (stored.has(map.id) || readers.length < LEAST_SLICES || !readers.every(isSlice)) return false;
+    const [from, to] = [first[map.id]!, first[map.id + 1]!];
+    if (to - from < LEAST_SLICES || stored.has(map.id)) return false;
+    const readers = list.slice(from, to);
+    if (!readers.every(isSlice)) return false;
     const rows = new Set(readers.map(({ view }) => view.starts.slice(0, -1).join()));
     const maps = (readers.length + rows.size * (CHUNK - 1)) / CHUNK;
     return costs.at(map.id) * maps <= MOST_COST && isOfPlaces(map);
