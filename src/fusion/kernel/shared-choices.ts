@@ -21,8 +21,8 @@ const LEAST_COST = 4;
 const LEAST_SHARED = 8;
 /** Conditions that are known of a value. */
 const MOST_CONDITIONS = 16;
-/** Values that are compared with each other. */
-const MOST_VALUES = 64;
+/** Values that are compared with each other, after each one that is shared again; kernels with more are left as they are. */
+const MOST_VALUES = 24;
 
 /** Conditions by position, and which of both outcomes a value is used for alone. */
 type Sides = ReadonlyMap<number, boolean>;
