@@ -21,7 +21,7 @@ import { ElementCosts } from './element-cost.js';
 import { type Rule, rewrite } from './rewrite.js';
 
 /** Elements of a chunk. */
-const CHUNK = 4;
+const CHUNK_LENGTH = 4;
 /** Slices of a value that make it one that windows read: fewer are computed at each where that pays. */
 const LEAST_SLICES = 16;
 /** Additions for each element of a chunk, at most: as long as it takes to store one and to read it again. */
@@ -59,7 +59,7 @@ export function* mapWindows(graph: MutableGraph): Slices<void> {
     const readers = list.slice(from, to);
     if (!readers.every(isSlice)) return false;
     const rows = new Set(readers.map(({ view }) => view.starts.slice(0, -1).join()));
-    const maps = (readers.length + rows.size * (CHUNK - 1)) / CHUNK;
+    const maps = (readers.length + rows.size * (CHUNK_LENGTH - 1)) / CHUNK_LENGTH;
     return costs.at(map.id) * maps <= MOST_COST && isOfPlaces(map);
   };
   const windows = new Set<number>();
