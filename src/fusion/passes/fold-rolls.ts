@@ -115,7 +115,8 @@ function rollOf(
 
 type Stretch = GraphNodeOf<'view'> & { readonly view: { readonly type: 'slice' } };
 
-const isStretch = (node: GraphNode): node is Stretch =>
+/** Whether a node is a slice of neighbours. */
+export const isStretch = (node: GraphNode): node is Stretch =>
   node.kind === 'view' && node.view.type === 'slice' && node.view.steps.every((step) => step === 1);
 
 function folded(join: Join, editor: Editor): number | undefined {

@@ -18,6 +18,7 @@ import {
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
 import { ElementCosts } from './element-cost.js';
+import { isStretch } from './fold-rolls.js';
 import { type Rule, rewrite } from './rewrite.js';
 
 /** Elements of a chunk. */
@@ -27,17 +28,13 @@ const LEAST_SLICES = 16;
 /** Additions for each element of a chunk, at most: as long as it takes to store one and to read it again. */
 const MOST_COST = 32;
 
-type Slice = GraphNodeOf<'view'> & { readonly view: { readonly type: 'slice' } };
 type Map = GraphNodeOf<'map'> | GraphNodeOf<'cast'>;
-
-const isSlice = (node: GraphNode): node is Slice =>
-  node.kind === 'view' && node.view.type === 'slice' && node.view.steps.every((step) => step === 1);
 
 const isMap = (node: GraphNode): node is Map => node.kind === 'map' || node.kind === 'cast';
 
 export function* mapWindows(graph: MutableGraph): Slices<void> {
   let slices = 0;
-  for (const node of graph.nodes) if (node !== undefined && isSlice(node)) slices++;
+  for (const node of graph.nodes) if (node !== undefined && isStretch(node)) slices++;
   if (slices < LEAST_SLICES) return;
   const order = topologicalOrder(graph);
   yield;
@@ -57,7 +54,7 @@ export function* mapWindows(graph: MutableGraph): Slices<void> {
     const [from, to] = [first[map.id]!, first[map.id + 1]!];
     if (to - from < LEAST_SLICES || stored.has(map.id)) return false;
     const readers = list.slice(from, to);
-    if (!readers.every(isSlice)) return false;
+    if (!readers.every(isStretch)) return false;
     const rows = new Set(readers.map(({ view }) => view.starts.slice(0, -1).join()));
     const maps = (readers.length + rows.size * (CHUNK_LENGTH - 1)) / CHUNK_LENGTH;
     return costs.at(map.id) * maps <= MOST_COST && isOfPlaces(map);
@@ -76,7 +73,7 @@ export function* mapWindows(graph: MutableGraph): Slices<void> {
   }
   if (windows.size === 0) return;
   const ofNeighbours: Rule = (node, editor) => {
-    if (!isSlice(node) || !windows.has(node.inputs[0]!)) return undefined;
+    if (!isStretch(node) || !windows.has(node.inputs[0]!)) return undefined;
     const { id: _, ...map } = editor.node(node.inputs[0]!) as Map;
     const inputs = map.inputs.map((input) =>
       editor.node(input).shape.length === 0 ? input : editor.view(input, node.view, node.shape),
