@@ -11,7 +11,8 @@ import { windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
-import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from '../chunks.js';
+import { ChunkLoads, ChunkStores, storeElement } from '../chunk-moves.js';
+import { type Chunking, elementCoordinates } from '../chunks.js';
 import {
   callsOf,
   type NearOps,

@@ -4,7 +4,8 @@
  */
 import { product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
-import { type Chunking, ChunkStores, elementCoordinates } from '../chunks.js';
+import { ChunkStores } from '../chunk-moves.js';
+import { type Chunking, elementCoordinates } from '../chunks.js';
 import { blockIndex } from '../function.js';
 import { affineExpression } from '../index-math.js';
 import type { Parameters } from '../parameters.js';

@@ -10,7 +10,8 @@
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
 import { toStorage } from '../casts.js';
-import { type Chunking, ChunkLoads, elementCoordinates } from '../chunks.js';
+import { ChunkLoads } from '../chunk-moves.js';
+import { type Chunking, elementCoordinates } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
 import { extentOf, groupsOf, packOf, TILE_THREADS, type Tile } from '../schedules/outer-product-tiles.js';

@@ -4,7 +4,7 @@
  */
 import { type Kernel, partialRowsOf, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
-import { storeElement } from '../chunks.js';
+import { storeElement } from '../chunk-moves.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';

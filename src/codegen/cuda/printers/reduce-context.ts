@@ -9,7 +9,8 @@ import { argumentsOf, type Instruction, product } from '../../../fusion/kernel/k
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { opRow } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
-import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
+import { ChunkLoads, ChunkStores } from '../chunk-moves.js';
+import type { Chunking } from '../chunks.js';
 import { type NearOps, nearInLoop } from '../fast-paths.js';
 import type { Parameters } from '../parameters.js';
 import type { ReduceSchedule } from '../schedules/schedule-reduce.js';

@@ -3,7 +3,8 @@
  * single element that chunks leave over. Called by `reduce-kernel.ts`.
  */
 import type { Scope } from '../body.js';
-import { elementCoordinates, storeElement } from '../chunks.js';
+import { storeElement } from '../chunk-moves.js';
+import { elementCoordinates } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { ReduceContext } from './reduce-context.js';
 

@@ -4,7 +4,8 @@
  */
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
-import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates } from '../chunks.js';
+import { ChunkLoads, ChunkStores } from '../chunk-moves.js';
+import { type Chunking, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';

@@ -8,7 +8,8 @@
 import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body } from '../body.js';
-import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
+import { ChunkLoads, ChunkStores } from '../chunk-moves.js';
+import type { Chunking } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
 import { type Lifetimes, lifetimesOf, type RowSchedule } from '../schedules/schedule-rows.js';

@@ -6,7 +6,7 @@
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
-import { storeElement } from '../chunks.js';
+import { storeElement } from '../chunk-moves.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';

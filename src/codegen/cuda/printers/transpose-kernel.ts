@@ -6,7 +6,8 @@
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
-import { type Chunking, ChunkLoads, ChunkStores, chunkWidth, elementCoordinates } from '../chunks.js';
+import { ChunkLoads, ChunkStores } from '../chunk-moves.js';
+import { type Chunking, chunkWidth, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';
