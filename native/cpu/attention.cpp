@@ -46,10 +46,24 @@ constexpr int64_t kTaskRows = 128;
 // Arrays of a task's scratch memory, each of which begins at a multiple of the lanes.
 constexpr int64_t kParts = 7;
 
+// Where an array's batches and rows begin, in elements, whose columns follow each other.
+struct Place {
+  int64_t offset, outer, head, row;
+};
+
 struct Attention {
   DType dtype;
   int64_t batch, m, n, inner, width, repeats, unitRows, isCausal, offset;
   float scale;
+  // Batches of Q that are neighbours, and the places of Q, K, V and the result.
+  int64_t heads;
+  Place places[4];
+  // The first element of a row.
+  int64_t at(int array, int64_t batchOfQ, int64_t row) const {
+    const Place& place = places[array];
+    const int64_t head = batchOfQ % heads / (array == 1 || array == 2 ? repeats : 1);
+    return place.offset + batchOfQ / heads * place.outer + head * place.head + row * place.row;
+  }
   int64_t unitsOfBatch() const { return (m + unitRows - 1) / unitRows; }
   int64_t tasksOfUnit() const { return (unitRows + kTaskRows - 1) / kTaskRows; }
   int64_t units() const { return batch * unitsOfBatch(); }
@@ -59,27 +73,37 @@ struct Attention {
 };
 
 Attention readAttention(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 12) throw std::invalid_argument("twelve numbers");
+  if (numbers.size() != 29) throw std::invalid_argument("29 numbers");
   const uint64_t bits = static_cast<uint64_t>(numbers[11]) << 32 | static_cast<uint64_t>(numbers[10]);
   double scale = 0;
   std::memcpy(&scale, &bits, sizeof scale);
-  const Attention a{static_cast<DType>(numbers[0]),
-                    numbers[1],
-                    numbers[2],
-                    numbers[3],
-                    numbers[4],
-                    numbers[5],
-                    numbers[6],
-                    numbers[7],
-                    numbers[8],
-                    numbers[9] - numbers[2],
-                    static_cast<float>(scale)};
+  Attention a{static_cast<DType>(numbers[0]),
+              numbers[1],
+              numbers[2],
+              numbers[3],
+              numbers[4],
+              numbers[5],
+              numbers[6],
+              numbers[7],
+              numbers[8],
+              numbers[9] - numbers[2],
+              static_cast<float>(scale),
+              numbers[12]};
+  for (size_t k = 0; k < 4; k++)
+    a.places[k] = {numbers[13 + 4 * k], numbers[14 + 4 * k], numbers[15 + 4 * k], numbers[16 + 4 * k]};
   const bool isFloat = a.dtype == DType::float16 || a.dtype == DType::bfloat16 || a.dtype == DType::float32;
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
   const auto fits = [&](int64_t x, int64_t y, int64_t z) { return x <= kMost / y && x * y <= kMost / z; };
   if (!isFloat || std::min({a.batch, a.m, a.n, a.inner, a.width, a.repeats, a.unitRows}) < 1 ||
       a.batch % a.repeats != 0 || !fits(a.batch, std::max(a.m, a.n), std::max({a.inner, a.width, a.n})))
     throw std::invalid_argument("batches of rows of Q, K and V");
+  if (a.heads < 1 || a.batch % a.heads != 0 || a.heads % a.repeats != 0)
+    throw std::invalid_argument("batches of neighbours");
+  for (const Place& place : a.places)
+    if (std::min({place.offset, place.outer, place.head, place.row}) < 0 || place.offset > kMost ||
+        !fits(place.outer, a.batch, 1) || !fits(place.head, a.heads, 1) ||
+        !fits(place.row, std::max(a.m, a.n), 1))
+      throw std::invalid_argument("places of Q, K, V and the result");
   return a;
 }
 
@@ -87,12 +111,12 @@ int64_t bytesOf(DType dtype) { return kElementBytes[static_cast<int>(dtype)]; }
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   const Attention a = readAttention(numbers);
-  const auto bytes = [&](int64_t batch, int64_t rows, int64_t columns) {
-    return static_cast<size_t>(batch * rows * columns * bytesOf(a.dtype));
+  // Up to the end of the last row.
+  const auto bytes = [&](int array, int64_t rows, int64_t columns) {
+    return static_cast<size_t>((a.at(array, a.batch - 1, rows - 1) + columns) * bytesOf(a.dtype));
   };
-  const int64_t others = a.batch / a.repeats;
-  RoutineNeed need{{bytes(a.batch, a.m, a.inner), bytes(others, a.n, a.inner), bytes(others, a.n, a.width)},
-                   {bytes(a.batch, a.m, a.width)},
+  RoutineNeed need{{bytes(0, a.m, a.inner), bytes(1, a.n, a.inner), bytes(2, a.n, a.width)},
+                   {bytes(3, a.m, a.width)},
                    {},
                    a.units()};
   need.values = static_cast<size_t>(a.batch * a.m * a.n) * sizeof(float);
@@ -127,7 +151,7 @@ class Rows {
     state_ = reinterpret_cast<AttentionRow*>(take(2 * kTaskRows));
     std::fill_n(sums_, rows_ * a_.width, 0.0f);
     std::fill_n(state_, rows_, AttentionRow{-std::numeric_limits<float>::infinity(), 0});
-    const float* q = asFloats(0, (batch_ * a_.m + first_) * a_.inner, rows_ * a_.inner);
+    const Rows2D q = asFloats(0, first_, rows_, a_.inner);
     const int64_t columns = columnsOf(first_ + rows_ - 1);
     for (int64_t column = 0; column < columns; column += kBlock) {
       if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return;
@@ -149,30 +173,38 @@ class Rows {
     return a_.isCausal == 0 ? a_.n : std::clamp<int64_t>(row + a_.offset + 1, 0, a_.n);
   }
 
-  // Elements of an operand.
-  const float* asFloats(int operand, int64_t first, int64_t count) {
+  // Rows of an operand as floats, and from one to the next.
+  struct Rows2D {
+    const float* data;
+    int64_t pitch;
+  };
+  Rows2D asFloats(int operand, int64_t first, int64_t rows, int64_t width) {
     const std::byte* from = job_.operands[operand];
-    if (a_.dtype == DType::float32) return reinterpret_cast<const float*>(from) + first;
+    const int64_t at = a_.at(operand, batch_, first), pitch = a_.places[operand].row;
+    if (a_.dtype == DType::float32) return {reinterpret_cast<const float*>(from) + at, pitch};
     const auto widen = a_.dtype == DType::float16 ? kernels_.fromHalves : kernels_.fromBrains;
-    widen(count, reinterpret_cast<const uint16_t*>(from) + first, wide_[operand]);
-    return wide_[operand];
+    const uint16_t* halves = reinterpret_cast<const uint16_t*>(from) + at;
+    // Rows that follow each other are widened as one.
+    const int64_t each = pitch == width ? rows : 1;
+    for (int64_t row = 0; row < rows; row += each)
+      widen(each * width, halves + row * pitch, wide_[operand] + row * width);
+    return {wide_[operand], width};
   }
 
   static Matrix matrix(const float* data, int64_t rowStride, int64_t columnStride) {
     return {const_cast<float*>(data), 0, rowStride, columnStride};
   }
 
-  void addBlock(const float* q, int64_t column, int64_t count) {
-    const int64_t other = batch_ / a_.repeats * a_.n + column;
-    const float* k = asFloats(1, other * a_.inner, count * a_.inner);
-    const float* v = asFloats(2, other * a_.width, count * a_.width);
+  void addBlock(const Rows2D& q, int64_t column, int64_t count) {
+    const Rows2D k = asFloats(1, column, count, a_.inner);
+    const Rows2D v = asFloats(2, column, count, a_.width);
     Matmul job{DType::float32,
                rows_,
                count,
                a_.inner,
                1,
-               matrix(q, a_.inner, 1),
-               matrix(k, 1, a_.inner),
+               matrix(q.data, q.pitch, 1),
+               matrix(k.data, 1, k.pitch),
                matrix(scores_, a_.pitch(), 1)};
     job.ownKernels = true;
     matmul(job, pool_, cancel_);
@@ -194,7 +226,7 @@ class Rows {
                          count,
                          1,
                          matrix(scores_, a_.pitch(), 1),
-                         matrix(v, a_.width, 1),
+                         matrix(v.data, v.pitch, 1),
                          matrix(sums_, a_.width, 1)};
     addProduct(product, pool_, cancel_, {});
   }
@@ -203,7 +235,7 @@ class Rows {
     for (int64_t row = 0; row < rows_; row++) {
       const float* sums = sums_ + row * a_.width;
       const float total = state_[row].total;
-      std::byte* to = job_.results[0] + ((batch_ * a_.m + first_ + row) * a_.width) * bytesOf(a_.dtype);
+      std::byte* to = job_.results[0] + a_.at(3, batch_, first_ + row) * bytesOf(a_.dtype);
       if (a_.dtype == DType::float32)
         kernels_.toFloats(a_.width, total, sums, reinterpret_cast<float*>(to));
       else if (a_.dtype == DType::float16)

@@ -183,10 +183,20 @@ export const ROUTINES = {
    * softmax(f(Q Kᵀ)) V without the matrix of scores (`fusion/passes/fuse-attention.ts`): [batch, m, width] of float32 or
    * halves. Inputs: Q [batch, m, inner], K [batches of it, n, inner], V [those, n, width]; then the inputs of the node's
    * map, which is f. Parameters: the scale of scores, which is f without a map; whether row i has only columns up to
-   * i + offset (0 or 1); that offset; how many batches of Q one of K and V has.
+   * i + offset (0 or 1); that offset; how many batches of Q one of K and V has. Where batches are of two axes
+   * (`fusion/passes/place-attention.ts`), then also the result's: it has four axes, of which rows are number 0, 1 or 2, as
+   * the last parameter says.
    */
   attention: {
-    results: ([q, , v]) => [{ dtype: q!.dtype, shape: [q!.shape[0]!, q!.shape[1]!, v!.shape[2]!] }],
+    results: ([q, , v], [, , , , rowAxis]) => {
+      const { dtype, shape } = q!;
+      const width = v!.shape.at(-1)!;
+      if (rowAxis === undefined) return [{ dtype, shape: [shape[0]!, shape[1]!, width] }];
+      const [outer, heads, m] = shape as readonly [number, number, number];
+      const placed = [outer, heads];
+      placed.splice(rowAxis, 0, m);
+      return [{ dtype, shape: [...placed, width] }];
+    },
   },
   /**
    * An array with a row set. Inputs: the array [outer, rows, width], the row's number, an int64 [], and the row [outer,

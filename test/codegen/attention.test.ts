@@ -5,7 +5,13 @@ import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
 
 const HOPPER = { sharedByteLength: 227 * 1024, hasWarpgroups: true };
-const HALVES: AttentionForm = { dtype: 'float16', inner: 64, width: 64, isCausal: false };
+const HALVES: AttentionForm = {
+  dtype: 'float16',
+  inner: 64,
+  width: 64,
+  isCausal: false,
+  isPlaced: false,
+};
 const kernelOf = (form: Partial<AttentionForm>, limits = HOPPER) =>
   attentionKernel({ ...HALVES, ...form }, { batch: 16, m: 4096 }, limits);
 
@@ -13,12 +19,14 @@ const FORMS: readonly Partial<AttentionForm>[] = [
   {},
   { dtype: 'bfloat16', inner: 128, width: 128, isCausal: true },
   { width: 128 },
+  { isPlaced: true },
+  { dtype: 'bfloat16', inner: 128, width: 128, isPlaced: true },
 ];
 
 describe('a kernel of attention', () => {
   it('is one of warpgroups for heads of 64 and 128 in halves, where the device has them', () => {
     const threads = FORMS.map((form) => kernelOf(form).threads);
-    expect(threads).toEqual([640, 384, 384]);
+    expect(threads).toEqual([640, 384, 384, 640, 384]);
     for (const form of FORMS) expect(kernelOf(form).isSpecific).toBe(true);
     expect(kernelOf({}, { ...HOPPER, hasWarpgroups: false }).isSpecific).toBe(false);
     expect(kernelOf({ inner: 80 }).isSpecific).toBe(false);
@@ -39,6 +47,20 @@ describe('a kernel of attention', () => {
     await expectCompiled(
       FORMS.map((form) => kernelOf(form).source),
       'sm_90a',
+    );
+  });
+
+  it.skipIf(withoutNvrtc)(`of arrays that lie anywhere compiles${whyNoNvrtc}`, async () => {
+    const forms: readonly Partial<AttentionForm>[] = [
+      { dtype: 'float32' },
+      { dtype: 'float32', inner: 128, width: 128, isCausal: true },
+      { dtype: 'float32', inner: 5, width: 7 },
+      { inner: 80, width: 80 },
+      { inner: 9, width: 7 },
+    ];
+    await expectCompiled(
+      forms.map((form) => kernelOf({ ...form, isPlaced: true }).source),
+      'sm_90',
     );
   });
 });

@@ -47,7 +47,7 @@ describe('attention is recognized', () => {
         const weights = einsum('bqhd,bkhd->bhqk', q, k).mul(0.25).softmax(-1);
         return einsum('bhqk,bkhd->bqhd', weights, v);
       },
-      '(0.25 0 0 1)',
+      '(0.25 0 0 1 1)',
     ],
     [
       'of heads that share keys and values',

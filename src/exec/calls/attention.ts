@@ -1,6 +1,7 @@
 /**
  * Attention without the matrix of scores (`codegen/cuda/routines/attention-*.ts`, `native/cpu/attention.cpp`). Units are
- * stretches of rows of a batch of Q, which need all of that batch of K and V.
+ * stretches of rows of a batch of Q, which need all of that batch of K and V. Where arrays are not in C order, it runs as a
+ * whole.
  */
 
 import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
@@ -15,14 +16,15 @@ import { matrixPlace } from '../../codegen/cuda/routines/element-place.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { valueMapKernel } from '../../fusion/partition/value-map.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import { attentionCost } from './attention-cost.js';
-import type { BufferArray, RoutineStep } from './call.js';
-import type { CallKernels, CallRow } from './call-row.js';
-import { int32 } from './launch-arguments.js';
+import type { BatchPlace, BufferArray, RoutineStep } from './call.js';
+import type { CallKernels, CallRow, StridedOperand } from './call-row.js';
+import { int32, int64 } from './launch-arguments.js';
 import { wordsOf } from './number-words.js';
 import { bytesOfAll, type Routine, readsOfMap, routineCall } from './routine.js';
 
@@ -51,8 +53,21 @@ function kernelForm(step: RoutineStep): AttentionForm {
     inner,
     width,
     isCausal: step.parameters[1] === 1,
+    isPlaced: step.places !== undefined,
     map: values && elementFunction(values.kernel, 'weft_scores', values.given, matrixPlace(batch, m, n)),
   };
+}
+
+const numbersOf = (places: readonly BatchPlace[]): number[] =>
+  places.flatMap(({ offset, strides }) => [offset, ...strides]);
+
+/** The places of arrays in C order, all of whose batches are neighbours. */
+function inOrder({ batch, m, n, inner, width }: Sizes): NonNullable<RoutineStep['places']> {
+  const place = (rows: number, columns: number): BatchPlace => ({
+    offset: 0,
+    strides: [0, rows * columns, columns],
+  });
+  return { heads: batch, of: [place(m, inner), place(n, inner), place(n, width), place(m, width)] };
 }
 
 const float32 = (value: number): LaunchArgument => ({ bytes: scalarBytes('float32', value) });
@@ -84,6 +99,9 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
           ...[m, n, units * unitBlocks, repeats, offset].map(int32),
           // Powers are of two.
           float32((form.map === undefined ? scale : 1) * Math.LOG2E),
+          ...(step.places === undefined
+            ? []
+            : [int32(step.places.heads), ...numbersOf(step.places.of).map(int64)]),
           ...(further ?? []),
         ],
       },
@@ -95,10 +113,13 @@ const ATTENDING: Routine = {
   units: (step) => sizesOf(step).batch * sizesOf(step).units,
   unitSize: () => undefined,
   numbers: (step) => {
-    const { batch, m, n, inner, width, repeats } = sizesOf(step);
+    const found = sizesOf(step);
+    const { batch, m, n, inner, width, repeats } = found;
     const [scale, isCausal, offset] = step.parameters as readonly [number, number, number];
     const sizes = [batch, m, n, inner, width, repeats, UNIT_ROWS];
-    return [dtypeCode(step.results[0]!.dtype), ...sizes, isCausal, offset + m, ...wordsOf(scale)];
+    const { heads, of } = step.places ?? inOrder(found);
+    const places = [heads, ...numbersOf(of)];
+    return [dtypeCode(step.results[0]!.dtype), ...sizes, isCausal, offset + m, ...wordsOf(scale), ...places];
   },
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
@@ -151,10 +172,42 @@ function cutOf(step: RoutineStep): Cut {
 
 const BASE = routineCall(ATTENDING);
 
+/** A step whose batches are of two axes, with these as one. */
+function placed(step: RoutineStep, operands: readonly StridedOperand[]): RoutineStep {
+  const [, , , , rowAxis] = step.parameters;
+  if (rowAxis === undefined) return step;
+  const joined = <Array extends BufferArray>(array: Array, row: number): Array => {
+    const { shape } = array;
+    const batches = [0, 1, 2].filter((axis) => axis !== row).map((axis) => shape[axis]!);
+    return { ...array, shape: [sizeOfShape(batches), shape[row]!, shape[3]!] };
+  };
+  const placeOf = (offset: number, strides: readonly number[], row = 2): BatchPlace => {
+    const [outer, head] = [0, 1, 2].filter((axis) => axis !== row) as [number, number];
+    return { offset, strides: [strides[outer]!, strides[head]!, strides[row]!] };
+  };
+  const [result] = step.results as readonly [BufferArray];
+  return {
+    ...step,
+    operands: step.operands.map((array) => joined(array, 2)),
+    results: [joined(result, rowAxis)],
+    places: {
+      heads: step.operands[0]!.shape[1]!,
+      of: [
+        ...operands.map(({ offset, strides }) => placeOf(offset, strides)),
+        placeOf(0, denseStrides(result.shape), rowAxis),
+      ],
+    },
+  };
+}
+
 export const ATTENTION: CallRow<RoutineStep> = {
   ...BASE,
   lower: (nodes, operands, results, unitElements) => {
-    const step = BASE.lower(nodes, operands.slice(0, 3), results, unitElements);
+    const own = operands.slice(0, 3);
+    const step = placed(
+      BASE.lower(nodes, own, results, unitElements),
+      own.map(({ at }) => at),
+    );
     const [node] = nodes;
     const valueMap = node?.kind === 'call' ? node.valueMap : undefined;
     if (valueMap === undefined) return step;
@@ -170,5 +223,6 @@ export const ATTENTION: CallRow<RoutineStep> = {
     const [isCausal, isMapped] = [step.parameters[1] === 1, step.maps?.values !== undefined];
     return attentionCost({ ...sizesOf(step), dtype, isCausal, isMapped }, multiprocessors);
   },
-  forms: (step) => (ATTENDING.units(step) > 1 ? [{ cut: cutOf(step), repeats: true }] : []),
+  forms: (step) =>
+    step.places === undefined && ATTENDING.units(step) > 1 ? [{ cut: cutOf(step), repeats: true }] : [],
 };

@@ -44,6 +44,13 @@ export interface ResultWindows {
   readonly pitch: number;
 }
 
+/** Where an array of batches lies, in elements, whose rows' elements follow each other. */
+export interface BatchPlace {
+  readonly offset: number;
+  /** From a batch of the first axis, one of the second, and a row, to the next. */
+  readonly strides: readonly [outer: number, head: number, row: number];
+}
+
 /** A routine of `graph/routines.ts`. */
 export interface RoutineStep extends CallBase {
   readonly call: RoutineName;
@@ -59,6 +66,11 @@ export interface RoutineStep extends CallBase {
   readonly columns?: readonly number[] | undefined;
   readonly resultWindows?: ResultWindows | undefined;
   readonly maps?: RoutineMaps | undefined;
+  /**
+   * Of `attention` whose batches are of two axes, that of neighbours so long: where Q, K, V and the result lie. Shapes of
+   * arrays have one axis for both.
+   */
+  readonly places?: { readonly heads: number; readonly of: readonly BatchPlace[] } | undefined;
   /** Of `writeRow` in a loop, whose result lies where its first operand does (`plan/row-states.ts`). */
   readonly isInPlace?: boolean | undefined;
   /** Of the routine `kernel`. */

@@ -160,13 +160,14 @@ const LIBRARY: Readonly<Record<TargetKind, (routine: Routine, step: RoutineStep)
 };
 
 const print = (step: RoutineStep): string => {
-  const { call, operands, columns, resultWindows, maps, userKernel } = step;
+  const { call, operands, columns, resultWindows, maps, places, userKernel } = step;
   const [own, blocks] = splitParameters(step);
   return [
     userKernel?.key ?? call,
     ...operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`),
     `(${own.join(' ')})`,
     ...(blocks === undefined ? [] : [`in ${blocks.count} blocks of rows`]),
+    ...(places === undefined ? [] : [placesText(places)]),
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
     ...(resultWindows === undefined ? [] : [windowsText(resultWindows)]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
@@ -174,6 +175,9 @@ const print = (step: RoutineStep): string => {
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
 };
+
+const placesText = ({ heads, of }: NonNullable<RoutineStep['places']>): string =>
+  `in ${heads} heads from ${of.map(({ offset, strides }) => `${offset} by ${strides.join(' ')}`).join(', ')}`;
 
 const windowsText = ({ of, windows, parts }: ResultWindows): string =>
   `in ${windows} windows of ${of}, rows in ${parts} parts for each`;

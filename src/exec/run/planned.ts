@@ -20,6 +20,7 @@ import {
   passesInSlices,
   SPLIT_CONTRACTIONS,
 } from '../../fusion/passes/pipeline.js';
+import { hasPlacedAttention } from '../../fusion/passes/place-attention.js';
 import { hasRowWrites } from '../../fusion/passes/write-rows.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import type { Graph } from '../../graph/graph.js';
@@ -119,8 +120,10 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   const passed = yield* passedGraph(canonical, target, all, {});
   // Where the last passes found nothing, the graph is that of the others.
   const isFolded = isRolled && hasWraps(passed);
-  if (!isFolded && !hasEpilogues(passed) && !hasCompactedValues(passed) && !hasRowWrites(passed))
-    return yield* cuttablePlan(canonical, target, passes, passed);
+  const isWhole = [hasEpilogues, hasCompactedValues, hasRowWrites, hasPlacedAttention].some((has) =>
+    has(passed),
+  );
+  if (!isFolded && !isWhole) return yield* cuttablePlan(canonical, target, passes, passed);
   const planned = yield* planOfGraph(canonical, target, passed);
   if (!(planned instanceof Refused) && !isCut(planned)) return { ...planned, passes: all };
   const uncut = function* (): Slices<MemoryError | undefined> {

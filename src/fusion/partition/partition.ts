@@ -39,6 +39,7 @@ import {
   operandThroughViews,
   type Readable,
 } from './operands.js';
+import { placedOperand } from './placed-operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
 import { Structures } from './structures.js';
 import type { Call, CallNode } from './task-graph.js';
@@ -102,7 +103,8 @@ export function* partitionInSlices(
   const wantedWhole = yield* operandsToStore(graph, contracts, isReadable);
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of [...routines, ...loops])
-    for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
+    for (const [k, id] of node!.inputs.entries())
+      wantedWhole.add(placedOperand(graph, node!, k)?.node ?? storedNode(graph, id));
   yield;
   const consumers = new Consumers(graph, order);
   yield;
@@ -126,7 +128,9 @@ export function* partitionInSlices(
     yield;
   }
   for (const nodes of routines) {
-    const located = nodes[0]!.inputs.map((id) => wholeOperand(graph, id, stored));
+    const located = nodes[0]!.inputs.map(
+      (id, k) => placedOperand(graph, nodes[0]!, k) ?? wholeOperand(graph, id, stored),
+    );
     operands.set(nodes[0]!.id, located);
     const writes = nodes.map(({ id }) => nodeBufferKey(id));
     calls.push({ nodes, reads: located.map(({ key }) => key), writes });

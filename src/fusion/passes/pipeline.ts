@@ -26,6 +26,7 @@ import { mapWindows } from './map-windows.js';
 import { mergeContractions } from './merge-contractions.js';
 import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
+import { placeAttention } from './place-attention.js';
 import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
@@ -87,6 +88,9 @@ export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues
 
 /** Another of those. */
 export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };
+
+/** Another of those. */
+export const PLACE_ATTENTION: Pass = { name: 'place-attention', run: placeAttention, rounds: false };
 
 /** Runs after the passes of a target whose threads compute neighbours together. */
 export const MAP_WINDOWS: Pass = { name: 'map-windows', run: mapWindows, rounds: false };

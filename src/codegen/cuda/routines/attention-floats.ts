@@ -9,6 +9,10 @@ import {
   attentionHead,
   attentionPlace,
   attentionTiles,
+  pitchArgument,
+  pitchParameter,
+  pitchText,
+  resultPitch,
   scoreText,
 } from './attention-form.js';
 
@@ -89,9 +93,14 @@ interface CopiedRows {
 }
 
 /** Copies rows to shared memory, those beyond the last one, and columns beyond the last one, as zeros. */
-function copyFunction(name: string, { width, rows, first = 0, chunks, pitch }: CopiedRows): string {
+function copyFunction(
+  form: AttentionForm,
+  name: string,
+  { width, rows, first = 0, chunks, pitch }: CopiedRows,
+): string {
+  const fromRow = pitchText(form, width);
   const isPartial = (rows * chunks) % FLOATS_THREADS !== 0;
-  const head = `__device__ __forceinline__ void ${name}(weft_chunk* to, const float* __restrict__ from, int first, int count) {
+  const head = `__device__ __forceinline__ void ${name}(weft_chunk* to, const float* __restrict__ from, int first, int count${pitchParameter(form)}) {
 #pragma unroll
   for (int i = 0; i < ${rows * chunks}; i += ${FLOATS_THREADS}) {
     const int k = i + (int)threadIdx.x, row = k / ${chunks}, chunk = k % ${chunks}, at = first + row;
@@ -100,12 +109,12 @@ ${isPartial ? `    if (k >= ${rows * chunks}) break;\n` : ''}`;
   const copy =
     width % 4 === 0
       ? `    const bool is_there = at < count${(first + chunks) * 4 > width ? ` && ${column} < ${width}` : ''};
-    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${width} + ${column} : 0), is_there);
+    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${fromRow} + ${column} : 0), is_there);
 `
       : `    float* const place = (float*)(to + row * ${pitch} + chunk);
 #pragma unroll
     for (int j = 0; j < 4; j++)
-      place[j] = at < count && ${column} + j < ${width} ? from[(long long)at * ${width} + ${column} + j] : 0.0f;
+      place[j] = at < count && ${column} + j < ${width} ? from[(long long)at * ${fromRow} + ${column} + j] : 0.0f;
 `;
   return `${head}${copy}  }
 }
@@ -154,7 +163,7 @@ export function printFloats(form: AttentionForm, tile: FloatsTile): string {
 struct __align__(${4 * vector}) weft_some {
   float v[${vector}];
 };
-${copyFunction('weft_copy_q', { width: inner, rows, chunks: chunksOf(inner), pitch: pitchD })}${copyFunction('weft_copy_k', { width: inner, rows: columns, ...ahead })}${rest.chunks > 0 ? copyFunction('weft_copy_rest', { width: inner, rows: columns, first: ahead.chunks, ...rest }) : ''}${copyFunction('weft_copy_v', { width, rows: columns, chunks: E / 4, pitch: E / 4 })}extern "C" __global__ void __launch_bounds__(${FLOATS_THREADS}, ${blocks})
+${copyFunction(form, 'weft_copy_q', { width: inner, rows, chunks: chunksOf(inner), pitch: pitchD })}${copyFunction(form, 'weft_copy_k', { width: inner, rows: columns, ...ahead })}${rest.chunks > 0 ? copyFunction(form, 'weft_copy_rest', { width: inner, rows: columns, first: ahead.chunks, ...rest }) : ''}${copyFunction(form, 'weft_copy_v', { width, rows: columns, chunks: E / 4, pitch: E / 4 })}extern "C" __global__ void __launch_bounds__(${FLOATS_THREADS}, ${blocks})
 ${ATTENTION_NAME}(${attentionHead(form, 'float')}) {
   extern __shared__ weft_chunk shared[];
   weft_chunk* const shared_q = shared;
@@ -173,17 +182,17 @@ ${attentionPlace(form, rows)}  const int x = threadIdx.x & 15, y = threadIdx.x >
   weft_four* const thread_p = (weft_four*)shared_p + y * ${pitchP};
   float sums[${R}][${times}][${vector}] = {}, most[${R}], total[${R}] = {};
   for (int r = 0; r < ${R}; r++) most[r] = -weft_infinity();
-${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m);
-  weft_copy_k(shared_k, k, 0, n);
+${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m${pitchArgument(form, 'q')});
+  weft_copy_k(shared_k, k, 0, n${pitchArgument(form, 'k')});
   for (int tile = 0; tile < tiles; tile++) {
     const int first_column = tile * ${columns};
     weft_wait_copies();
     __syncthreads();
-    weft_copy_v(shared_v, v, first_column, n);
+    weft_copy_v(shared_v, v, first_column, n${pitchArgument(form, 'v')});
 ${
   isApart
     ? ''
-    : `    weft_copy_rest(shared_p, k, first_column, n);
+    : `    weft_copy_rest(shared_p, k, first_column, n${pitchArgument(form, 'k')});
 `
 }    float s[${R}][${C}] = {};
 ${scoresText(tile, 'thread_k', 0, ahead.chunks, pitchD, ahead.pitch)}${
@@ -191,7 +200,7 @@ ${scoresText(tile, 'thread_k', 0, ahead.chunks, pitchD, ahead.pitch)}${
     ? ''
     : `    weft_wait_copies();
     __syncthreads();
-    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n);
+    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n${pitchArgument(form, 'k')});
 ${scoresText(tile, 'thread_rest', ahead.chunks, rest.chunks, pitchD, rest.pitch)}`
 }${scoreText(form, columns, {
   loop: `#pragma unroll
@@ -230,7 +239,7 @@ ${scoresText(tile, 'thread_rest', ahead.chunks, rest.chunks, pitchD, rest.pitch)
     __syncthreads();
 ${
   isApart
-    ? `    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n);
+    ? `    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n${pitchArgument(form, 'k')});
 `
     : `    // Rows of exponentials are read by the half of a warp that has them.
 #pragma unroll
@@ -272,22 +281,22 @@ ${
 #pragma unroll
     for (int c = 0; c < ${times}; c++) {
       const int column = (c * ${SIDE} + x) * ${vector};
-${storeText(width, vector)}    }
+${storeText(width, vector, resultPitch(form))}    }
   }
 }
 `;
 }
 
 /** Neighbours of the result, of which a row may lack some. */
-function storeText(width: number, vector: number): string {
+function storeText(width: number, vector: number, pitch: string): string {
   if (width % vector !== 0)
     return `#pragma unroll
       for (int e = 0; e < ${vector}; e++)
-        if (column + e < ${width}) out[(long long)row * ${width} + column + e] = sums[r][c][e] / sum;
+        if (column + e < ${width}) out[(long long)row * ${pitch} + column + e] = sums[r][c][e] / sum;
 `;
   return `      weft_some result;
 #pragma unroll
       for (int e = 0; e < ${vector}; e++) result.v[e] = sums[r][c][e] / sum;
-      if (column < ${width}) *(weft_some*)(out + (long long)row * ${width} + column) = result;
+      if (column < ${width}) *(weft_some*)(out + (long long)row * ${pitch} + column) = result;
 `;
 }

@@ -14,27 +14,57 @@ export interface AttentionForm {
   readonly width: number;
   /** Whether a row i of scores ends with column i + `offset`. */
   readonly isCausal: boolean;
+  /** Whether arrays lie at strides that are parameters; without it, they are in C order. */
+  readonly isPlaced: boolean;
   /** The map of a score, by its batch, row and column (`matrixPlace`); without it, scores are scaled. */
   readonly map?: ElementFunction | undefined;
 }
 
-/** Parameters: Q, K, V, the result, rows of Q and of K, blocks of a batch, Q's batches of one of K. */
-export const attentionHead = ({ map }: AttentionForm, element: string): string =>
+const ARRAYS = ['q', 'k', 'v', 'out'] as const;
+
+/** Batches of Q that are neighbours, then of each array where it begins, and from batches, neighbours and rows to the next. */
+const places = ARRAYS.map(
+  (name) => `, long long ${name}_at, long long ${name}_outer, long long ${name}_head, long long ${name}_row`,
+).join('');
+
+/** Parameters: Q, K, V, the result, rows of Q and of K, blocks of a batch, Q's batches of one of K, places. */
+export const attentionHead = ({ map, isPlaced }: AttentionForm, element: string): string =>
   `unsigned int first_x, const ${element}* __restrict__ q, const ${element}* __restrict__ k, const ${element}* __restrict__ v, ${element}* __restrict__ out,
-    int m, int n, int batch_blocks, int repeats, int offset, float scale${map?.parameters ?? ''}`;
+    int m, int n, int batch_blocks, int repeats, int offset, float scale${isPlaced ? `, int heads${places}` : ''}${map?.parameters ?? ''}`;
+
+/** Elements from row to row of an array, in a function that copies its rows. */
+export const pitchText = ({ isPlaced }: AttentionForm, width: number): string =>
+  isPlaced ? 'pitch' : `${width}`;
+
+/** The last parameter of such a function, and its argument. */
+export const pitchParameter = ({ isPlaced }: AttentionForm): string => (isPlaced ? ', long long pitch' : '');
+export const pitchArgument = ({ isPlaced }: AttentionForm, name: (typeof ARRAYS)[number]): string =>
+  isPlaced ? `, ${name}_row` : '';
+
+/** Elements from row to row of the result. */
+export const resultPitch = ({ isPlaced, width }: AttentionForm): string =>
+  isPlaced ? 'out_row' : `${width}`;
 
 /** The rows of the block; pointers to its batch. The last blocks of causal rows have most to do, and begin first. */
-export const attentionPlace = ({ inner, width, isCausal }: AttentionForm, rows: number): string => {
+export const attentionPlace = (form: AttentionForm, rows: number): string => {
+  const { inner, width, isCausal, isPlaced } = form;
   const block = isCausal ? 'gridDim.x - 1 - blockIdx.x' : 'blockIdx.x';
   return `  const unsigned int block = first_x + ${block};
-  const long long batch = block / batch_blocks, other = batch / repeats;
+  const long long batch = block / batch_blocks${isPlaced ? ', outer = batch / heads, head = batch - outer * heads' : ', other = batch / repeats'};
   const int first_row = (int)(block - (unsigned int)batch * batch_blocks) * ${rows};
   if (first_row >= m) return;
-  q += batch * m * ${inner};
+${
+  isPlaced
+    ? ARRAYS.map((name) => {
+        const head = name === 'k' || name === 'v' ? 'head / repeats' : 'head';
+        return `  ${name} += ${name}_at + outer * ${name}_outer + ${head} * ${name}_head;\n`;
+      }).join('')
+    : `  q += batch * m * ${inner};
   k += other * n * ${inner};
   v += other * n * ${width};
   out += batch * m * ${width};
-`;
+`
+}`;
 };
 
 /** How many tiles of columns so many rows have, from a first one: names of the variables. */

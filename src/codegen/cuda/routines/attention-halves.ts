@@ -10,6 +10,10 @@ import {
   attentionHead,
   attentionPlace,
   attentionTiles,
+  pitchArgument,
+  pitchParameter,
+  pitchText,
+  resultPitch,
   scoreText,
 } from './attention-form.js';
 
@@ -55,9 +59,16 @@ export function halvesSharedBytes({ inner, width }: AttentionForm, tile: HalvesT
 }
 
 /** Copies rows to shared memory, those beyond the last one as zeros. */
-function copyFunction(name: string, width: number, rows: string, threads: number): string {
+function copyFunction(
+  form: AttentionForm,
+  name: string,
+  width: number,
+  rows: string,
+  threads: number,
+): string {
+  const fromRow = pitchText(form, width);
   const [chunks, pitch] = [padded(width) / 8, pitchOf(padded(width))];
-  const head = `__device__ __forceinline__ void ${name}(weft_chunk* to, const weft_element* __restrict__ from, int first, int count) {
+  const head = `__device__ __forceinline__ void ${name}(weft_chunk* to, const weft_element* __restrict__ from, int first, int count${pitchParameter(form)}) {
 #pragma unroll
   for (int i = 0; i < (${rows}) * ${chunks}; i += ${threads}) {
     const int k = i + (int)threadIdx.x, row = k / ${chunks}, chunk = k % ${chunks}, at = first + row;
@@ -66,12 +77,12 @@ function copyFunction(name: string, width: number, rows: string, threads: number
   const copy =
     width % 8 === 0
       ? `    const bool is_there = at < count${width < padded(width) ? ` && chunk < ${width / 8}` : ''};
-    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${width} + chunk * 8 : 0), is_there);
+    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${fromRow} + chunk * 8 : 0), is_there);
 `
       : `    weft_chunk found = {};
 #pragma unroll
     for (int j = 0; j < 8; j++)
-      if (at < count && chunk * 8 + j < ${width}) found.v[j / 2] |= (unsigned int)from[(long long)at * ${width} + chunk * 8 + j].bits << 16 * (j & 1);
+      if (at < count && chunk * 8 + j < ${width}) found.v[j / 2] |= (unsigned int)from[(long long)at * ${fromRow} + chunk * 8 + j].bits << 16 * (j & 1);
     to[row * ${pitch} + chunk] = found;
 `;
   return `${head}${copy}  }
@@ -87,7 +98,7 @@ export function printHalves(form: AttentionForm, tile: HalvesTile): string {
   const [pitchD, pitchE] = [pitchOf(D), pitchOf(E)];
   const element = dtype === 'float16' ? 'weft_half' : 'weft_bfloat';
   return `typedef ${element} weft_element;
-${copyFunction('weft_copy_q', inner, `${rows}`, threads)}${copyFunction('weft_copy_k', inner, `${columns}`, threads)}${copyFunction('weft_copy_v', width, `${columns}`, threads)}extern "C" __global__ void __launch_bounds__(${threads}, ${blocks})
+${copyFunction(form, 'weft_copy_q', inner, `${rows}`, threads)}${copyFunction(form, 'weft_copy_k', inner, `${columns}`, threads)}${copyFunction(form, 'weft_copy_v', width, `${columns}`, threads)}extern "C" __global__ void __launch_bounds__(${threads}, ${blocks})
 ${ATTENTION_NAME}(${attentionHead(form, 'weft_element')}) {
   extern __shared__ weft_chunk shared[];
   weft_chunk* const shared_q = shared;
@@ -101,13 +112,13 @@ ${attentionPlace(form, rows)}  const int lane = threadIdx.x & 31, warp = threadI
   const weft_chunk* const lane_v = shared_v + (lane & 15) * ${pitchE} + (lane >> 4);
   float sums[${stretches}][${E / 8}][4] = {}, most[${stretches}][2], total[${stretches}][2] = {};
   for (int r = 0; r < ${stretches}; r++) most[r][0] = most[r][1] = -weft_infinity();
-${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m);
-  weft_copy_k(shared_k, k, 0, n);
+${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m${pitchArgument(form, 'q')});
+  weft_copy_k(shared_k, k, 0, n${pitchArgument(form, 'k')});
   for (int tile = 0; tile < tiles; tile++) {
     const int first_column = tile * ${columns};
     weft_wait_copies();
     __syncthreads();
-    weft_copy_v(shared_v, v, first_column, n);
+    weft_copy_v(shared_v, v, first_column, n${pitchArgument(form, 'v')});
     float s[${stretches}][${columns / 8}][4] = {};
 #pragma unroll
     for (int step = 0; step < ${D / 16}; step++) {
@@ -137,7 +148,7 @@ ${scoreText(form, columns, {
   score: 's[r][c][e]',
 })}    weft_wait_copies();
     __syncthreads();
-    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n);
+    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n${pitchArgument(form, 'k')});
 #pragma unroll
     for (int r = 0; r < ${stretches}; r++)
 #pragma unroll
@@ -201,7 +212,7 @@ ${scoreText(form, columns, {
         for (int c = 0; c < ${E / 8}; c++) {
           const int column = c * 8 + t * 2;
           const unsigned int pair = weft_pair(sums[r][c][2 * h] / sum, sums[r][c][2 * h + 1] / sum, weft_element());
-${storePair(width)}        }
+${storePair(width, resultPitch(form))}        }
       }
     }
 }
@@ -209,11 +220,11 @@ ${storePair(width)}        }
 }
 
 /** Two neighbours of the result, of which a row may lack one or both. */
-function storePair(width: number): string {
+function storePair(width: number, pitch: string): string {
   if (width % 2 === 0)
-    return `          if (${width % 16 === 0 ? 'true' : `column < ${width}`}) *(unsigned int*)(out + (long long)row * ${width} + column) = pair;
+    return `          if (${width % 16 === 0 ? 'true' : `column < ${width}`}) *(unsigned int*)(out + (long long)row * ${pitch} + column) = pair;
 `;
-  return `          if (column < ${width}) out[(long long)row * ${width} + column] = weft_element{(unsigned short)pair};
-          if (column + 1 < ${width}) out[(long long)row * ${width} + column + 1] = weft_element{(unsigned short)(pair >> 16)};
+  return `          if (column < ${width}) out[(long long)row * ${pitch} + column] = weft_element{(unsigned short)pair};
+          if (column + 1 < ${width}) out[(long long)row * ${pitch} + column + 1] = weft_element{(unsigned short)(pair >> 16)};
 `;
 }

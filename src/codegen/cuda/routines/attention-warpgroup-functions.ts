@@ -1,20 +1,21 @@
 /** Device functions of attention by warpgroups: copies of rows, the two products, and exponentials between them. */
-import type { AttentionForm } from './attention-form.js';
+import { type AttentionForm, pitchParameter } from './attention-form.js';
 import { GROUP, GROUP_ROWS, PANEL_ROW, type WarpgroupsTile } from './attention-warpgroup-tile.js';
 import { printWarpgroupProduct } from './wgmma.js';
 
 /** Copies rows of an operand to panels in shared memory by a warpgroup, those beyond the last one as zeros. */
-export function copyFunction(name: string, width: number, rows: number): string {
+export function copyFunction(form: AttentionForm, name: string, width: number, rows: number): string {
+  const { isPlaced } = form;
   const [step, panels] = [GROUP / 8, width / 64];
   const place = `to + weft_swizzled(row, chunk) + i * ${step * PANEL_ROW} + panel * ${rows * PANEL_ROW}`;
-  const source = `at + i * ${step * width} + panel * 64`;
+  const source = `at + i * ${isPlaced ? `step` : step * width} + panel * 64`;
   const loop = `for (int i = 0; i < ${rows / step}; i++)
 #pragma unroll
       for (int panel = 0; panel < ${panels}; panel++)`;
-  return `__device__ __forceinline__ void ${name}(unsigned int to, const weft_element* __restrict__ from, int first, int count) {
+  return `__device__ __forceinline__ void ${name}(unsigned int to, const weft_element* __restrict__ from, int first, int count${pitchParameter(form)}) {
   const int row = (threadIdx.x & ${GROUP - 1}) >> 3, chunk = threadIdx.x & 7;
-  const weft_element* const at = from + (long long)(first + row) * ${width} + chunk * 8;
-  if (first + ${rows} <= count) {
+  const weft_element* const at = from + (long long)(first + row) * ${isPlaced ? 'pitch' : width} + chunk * 8;
+${isPlaced ? `  const long long step = ${step} * pitch;\n` : ''}  if (first + ${rows} <= count) {
 #pragma unroll
     ${loop} weft_copy_row_part(${place}, ${source}, true);
   } else {

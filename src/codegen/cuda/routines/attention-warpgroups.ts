@@ -9,6 +9,8 @@ import {
   attentionHead,
   attentionPlace,
   attentionTiles,
+  pitchArgument,
+  resultPitch,
   type ScorePlaces,
   scoreText,
   wholeScoreText,
@@ -80,7 +82,7 @@ function copyingText(form: AttentionForm, tile: WarpgroupsTile): string {
     for (int tile = 0; tile <= tiles; tile++) {
       if (tile < tiles) {
         weft_barrier_wait(keys_free + stage * 8, phase);
-        weft_copy_k(keys + stage * ${key}, k, tile * ${columns}, n);
+        weft_copy_k(keys + stage * ${key}, k, tile * ${columns}, n${pitchArgument(form, 'k')});
         weft_wait_groups<1>();
         if (tile > 0) weft_barrier_arrive(before);
         before = keys_full + stage * 8;
@@ -88,7 +90,7 @@ function copyingText(form: AttentionForm, tile: WarpgroupsTile): string {
       }
       if (tile > 0) {
         weft_barrier_wait(values_free + stage_v * 8, phase_v);
-        weft_copy_v(values + stage_v * ${value}, v, (tile - 1) * ${columns}, n);
+        weft_copy_v(values + stage_v * ${value}, v, (tile - 1) * ${columns}, n${pitchArgument(form, 'v')});
         weft_wait_groups<1>();
         weft_barrier_arrive(before);
         before = values_full + stage_v * 8;
@@ -131,7 +133,7 @@ function beginningText(form: AttentionForm, tile: WarpgroupsTile): string {
   if (group == ${groups}) {
 ${copyingText(form, tile)}  }
   weft_more_registers<${registers.computing}>();
-  weft_copy_q(queries + group * ${query}, q, first_row + group * ${GROUP_ROWS}, m);
+  weft_copy_q(queries + group * ${query}, q, first_row + group * ${GROUP_ROWS}, m${pitchArgument(form, 'q')});
   weft_wait_groups<0>();
   weft_group_wait(1 + group);
 `;
@@ -182,7 +184,7 @@ ${tileText(form, tile, scoreText(form, columns, places))}    }
 }
 
 /** Sums are divided by those of exponentials, and stored; tiles that other warpgroups alone need pass. */
-const endingText = (width: number, stages: number): string => `#pragma unroll
+const endingText = (form: AttentionForm, stages: number): string => `#pragma unroll
   for (int h = 0; h < 2; h++) {
     float sum = rows.total[h];
     sum += weft_across(sum, 1);
@@ -191,8 +193,8 @@ const endingText = (width: number, stages: number): string => `#pragma unroll
     const int row = own_row + h * 8;
     if (row >= m) continue;
 #pragma unroll
-    for (int c = 0; c < ${width / 8}; c++)
-      *(unsigned int*)(out + (long long)row * ${width} + c * 8 + t * 2) = weft_pair(sums[4 * c + 2 * h] * inverse, sums[4 * c + 2 * h + 1] * inverse, weft_element());
+    for (int c = 0; c < ${form.width / 8}; c++)
+      *(unsigned int*)(out + (long long)row * ${resultPitch(form)} + c * 8 + t * 2) = weft_pair(sums[4 * c + 2 * h] * inverse, sums[4 * c + 2 * h + 1] * inverse, weft_element());
   }
 #pragma unroll 1
   for (int tile = own; tile < tiles; tile++) {
@@ -216,7 +218,7 @@ export function printWarpgroups(form: AttentionForm, tile: WarpgroupsTile): stri
   const element = dtype === 'float16' ? 'weft_half' : 'weft_bfloat';
   const ring = stages * BARRIER_BYTES;
   return `typedef ${element} weft_element;
-${copyFunction('weft_copy_q', inner, GROUP_ROWS)}${copyFunction('weft_copy_k', inner, columns)}${copyFunction('weft_copy_v', width, columns)}${productFunctions(form, tile)}${softmaxFunctions(tile)}extern "C" __global__ void __launch_bounds__(${threads}, 1)
+${copyFunction(form, 'weft_copy_q', inner, GROUP_ROWS)}${copyFunction(form, 'weft_copy_k', inner, columns)}${copyFunction(form, 'weft_copy_v', width, columns)}${productFunctions(form, tile)}${softmaxFunctions(tile)}extern "C" __global__ void __launch_bounds__(${threads}, 1)
 ${ATTENTION_NAME}(${attentionHead(form, 'weft_element')}) {
   extern __shared__ weft_chunk shared[];
   const unsigned int queries = ((unsigned int)__cvta_generic_to_shared(shared) + ${ALIGNMENT - 1}) & ~${ALIGNMENT - 1}u;
@@ -224,6 +226,6 @@ ${ATTENTION_NAME}(${attentionHead(form, 'weft_element')}) {
   const unsigned int keys_full = queries + ${barriers}, values_full = keys_full + ${ring};
   const unsigned int keys_free = keys_full + ${2 * ring}, values_free = keys_full + ${3 * ring};
 ${attentionPlace(form, rows)}${attentionTiles(form, rows, columns)}  const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x >> 7, 0);
-${beginningText(form, tile)}${computingText(form, tile)}${endingText(width, stages)}}
+${beginningText(form, tile)}${computingText(form, tile)}${endingText(form, stages)}}
 `;
 }
