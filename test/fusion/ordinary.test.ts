@@ -129,3 +129,18 @@ it('asks for few bounds where many boxes are set one after the other', () => {
   }
   expect(bounds).toBeLessThan(5000);
 });
+
+it('stores no standard scores of columns that a kernel multiplies on CUDA', () => {
+  const rows = x([100_000, 64]);
+  const scores = rows.sub(rows.mean(0)).div(rows.std(0));
+  const result = scores.T.matmul(scores).div(100_000);
+  const { steps } = partitionOf([result.expr], { passes: CUDA_TARGET.passes });
+  const moved = steps.reduce((bytes, step) => {
+    if (step.kind !== 'kernel') throw new Error(`a ${step.kind}`);
+    const { bytesRead, bytesWritten } = trafficOf(step.kernel.kernel);
+    return bytes + bytesRead + bytesWritten;
+  }, 0);
+  expect(steps).toHaveLength(2);
+  // Means and deviations are known after a first reading.
+  expect(moved).toBeLessThan(2.01 * bytesOf([rows]));
+});

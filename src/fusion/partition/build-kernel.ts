@@ -46,6 +46,8 @@ export class KernelBuilder {
   readonly #domains = new DistinctList(hashOfAxes, sameAxes);
   readonly #readings: OwnReadings;
   #started = 0;
+  /** Whether a reduction computes what is stored for it. */
+  hasOwnReadings = false;
 
   /** `stored`: nodes that have a buffer of their own; may grow between kernels. */
   constructor(graph: Graph, stored: ReadonlySet<number>, inParts: ReadonlySet<number>) {
@@ -65,6 +67,7 @@ export class KernelBuilder {
       isReduction(node) ? node.axes : NO_AXES,
     );
     let computed = isReduction(node) ? this.#readings.of(node) : NOTHING;
+    this.hasOwnReadings ||= computed.size > 0;
     for (;;) {
       const emitter = new KernelEmitter(this.#values, node, domain, ++this.#started, computed);
       try {

@@ -40,6 +40,7 @@ import {
   type Readable,
 } from './operands.js';
 import { placedOperand } from './placed-operands.js';
+import { readKernels } from './read-kernels.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
 import { Structures } from './structures.js';
 import type { Call, CallNode } from './task-graph.js';
@@ -145,7 +146,9 @@ export function* partitionInSlices(
     if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
   }
   const built = yield* buildAll(graph, order, stored, inParts, structures);
-  for (const [k, kernel] of built.entries()) {
+  const wanted = [...[...outputs].map(nodeBufferKey), ...calls.flatMap(({ reads }) => reads)];
+  const kept = built.hasOwnReadings ? readKernels(built.kernels, wanted) : built.kernels;
+  for (const [k, kernel] of kept.entries()) {
     kernels.addKernel(kernel);
     if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
   }
@@ -302,7 +305,7 @@ function* buildAll(
   stored: Set<number>,
   inParts: ReadonlySet<number>,
   structures: Structures,
-): Slices<KernelInstance[]> {
+): Slices<{ readonly kernels: readonly KernelInstance[]; readonly hasOwnReadings: boolean }> {
   const kernels: KernelInstance[] = [];
   const builder = new KernelBuilder(graph, stored, inParts);
   yield;
@@ -341,5 +344,5 @@ function* buildAll(
       waiting.push(error.node);
     }
   }
-  return kernels;
+  return { kernels, hasOwnReadings: builder.hasOwnReadings };
 }
