@@ -8,6 +8,7 @@
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
 import { floatOf } from './dtype-rules.js';
 import type { Rule } from './dtype-types.js';
+import type { OpName } from './ops.js';
 
 /**
  * Maps the dtype of the elements to those they are combined in and that of the result; `undefined`: not
@@ -92,6 +93,16 @@ export const REDUCTIONS = {
 
 export type ReductionName = keyof typeof REDUCTIONS;
 export const reductionRow = (name: ReductionName): ReduceRow => REDUCTIONS[name];
+
+/** The op that combines two values of a reduction, of those that can be written out as ops. */
+export const COMBINING_OPS: Partial<Record<ReductionName, OpName>> = {
+  sum: 'add',
+  prod: 'multiply',
+  min: 'minimum',
+  max: 'maximum',
+  any: 'logicalOr',
+  all: 'logicalAnd',
+};
 
 /**
  * Elements of a short reduction, at most: they are combined one after the other, in C order, wherever they are: in a kernel of

@@ -6,11 +6,10 @@ import { isComplex, isFloat } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
 import type { GraphNodeOf } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
-import { accumulatorOf } from '../../graph/reductions.js';
+import { accumulatorOf, COMBINING_OPS } from '../../graph/reductions.js';
 import { opOf } from '../kernel/arithmetic.js';
 import { create } from '../kernel/instruction.js';
 import type { TapeBuilder } from '../kernel/tape-builder.js';
-import { combiningOp } from '../passes/unroll-reductions.js';
 import { constantAffine, type IndexMap, indexMap } from './index-map.js';
 
 /** The index map of each element that is reduced, in C order, given the map of the result. */
@@ -46,7 +45,7 @@ export function writeUnrolled(
   node: GraphNodeOf<'reduce'>,
   values: readonly number[],
 ): number {
-  const op = combiningOp(node);
+  const op = COMBINING_OPS[node.reduction]!;
   const wide = values.map((value) => tape.cast(value, accumulatorOf(tape.instructions[value]!.dtype)));
   const first = tape.instructions[wide[0]!]!;
   const isFromZero =

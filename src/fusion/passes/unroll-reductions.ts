@@ -10,7 +10,8 @@
  *     Σj m[j] (x[j] - x[i]) r[i, j]^-3, r: distances in space   →   three sums of one kernel, which computes distances
  *
  * Others that are read as well, or values that are computed with them, are computed once. On the CPU the kernels of short
- * reductions combine their elements as they are written out here, so that this changes no bits. On a GPU values change by the
+ * reductions combine their elements as they are written out here, so that this changes no bits of theirs; where it would change
+ * the order of the reduction that reads them, that one writes them out itself. On a GPU values change by the
  * order of a few terms, also under `exact`: where those cancel out, as in the residual of an orthogonal basis, the norm of a
  * vector would not be that of the vector beside it, were they written out for others.
  */
@@ -23,24 +24,12 @@ import {
   sharedNodes,
   sizeOfShape,
 } from '../../graph/graph.js';
-import type { OpName } from '../../graph/ops.js';
-import { SHORT_REDUCTION } from '../../graph/reductions.js';
+import { COMBINING_OPS, isExactReduction, SHORT_REDUCTION } from '../../graph/reductions.js';
 import type { Slices } from '../../host/slices.js';
+import { type LeafMap, LeafMaps } from '../partition/leaf-maps.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
-
-/** The op that combines two values of a reduction. */
-const UNROLLED: Readonly<Record<string, OpName>> = {
-  sum: 'add',
-  prod: 'multiply',
-  min: 'minimum',
-  max: 'maximum',
-  any: 'logicalOr',
-  all: 'logicalAnd',
-};
-
-/** The op that combines two values of a reduction that is written out. */
-export const combiningOp = ({ reduction }: GraphNodeOf<'reduce'>): OpName => UNROLLED[reduction]!;
+import { type SumOrder, SumOrders } from './sum-orders.js';
 
 /** The most that the terms of a reduction that is written out may cost together. */
 const MAX_UNROLLED_COST = 512;
@@ -50,30 +39,90 @@ const MAX_NODES = 128;
 const MAX_PAIR_TERMS = 4;
 const LEAST_PAIRS = 8;
 
-export function* unrollReductions(graph: MutableGraph): Slices<void> {
-  const isShort = (node: GraphNode | undefined): boolean =>
-    node !== undefined && isShortReduction(graph, node);
-  if (!graph.nodes.some(isShort)) return;
-  const costs = ElementCosts.of(graph, orderOf(graph));
-  const shared = new Set(sharedNodes(graph));
-  const reducedOnly = onlyReduced(graph);
-  const rule: Rule = (node, editor) => {
-    if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
-    const expression = new OwnExpression(node, editor, costs, graph, { shared, reducedOnly });
-    if (expression.short.size === 0) return undefined;
-    const unrolled = expression.unrolled();
-    const made = expression.hasPairs ? inParts(unrolled, editor) : unrolled;
-    if (shared.has(node.id)) shared.add(made);
-    return made;
+/** `sumOrder`: of a target that combines the elements of short reductions as they are written out. */
+export const unrollReductions = (sumOrder: SumOrder | undefined) =>
+  function* (graph: MutableGraph): Slices<void> {
+    const isShort = (node: GraphNode | undefined): boolean =>
+      node !== undefined && isShortReduction(graph, node);
+    if (!graph.nodes.some(isShort)) return;
+    const costs = ElementCosts.of(graph, orderOf(graph));
+    const shared = new Set(sharedNodes(graph));
+    const reducedOnly = onlyReduced(graph);
+    const orders = sumOrder && new KnownOrders(graph, sumOrder, costs);
+    const rule: Rule = (node, editor) => {
+      if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
+      const own = new OwnExpression(node, editor, costs, graph, { shared, reducedOnly });
+      const made = orders === undefined ? own.written() : writtenInOrder(node, own, orders, editor);
+      if (made === node.id) return undefined;
+      if (shared.has(node.id)) shared.add(made);
+      return made;
+    };
+    yield* rewriteInOneWalk(graph, { reduce: [rule] });
   };
-  yield* rewriteInOneWalk(graph, { reduce: [rule] });
+
+/**
+ * A reduction in the order that it has where nobody else reads its parts: as it is best written where others do, with some
+ * of the short ones from memory, unless it would combine its elements in another order than with these written out, too.
+ */
+function writtenInOrder(
+  { reduction, inputs }: GraphNodeOf<'reduce'>,
+  own: OwnExpression,
+  orders: KnownOrders,
+  editor: Editor,
+): number {
+  if (isExactReduction(reduction, editor.node(inputs[0]!).dtype)) return own.written();
+  const alone = own.asAlone();
+  if (alone.isLike(own)) return own.written();
+  const [one, other] = [alone.written(), own.written()];
+  return orders.agree(one, other) ? other : one;
+}
+
+/** Whether reductions have one order, which is found once for those that read alike: both are planned for it. */
+class KnownOrders {
+  readonly #graph: MutableGraph;
+  readonly #costs: ElementCosts;
+  readonly #orders: SumOrders;
+  readonly #known = new Map<string, boolean>();
+
+  constructor(graph: MutableGraph, sumOrder: SumOrder, costs: ElementCosts) {
+    this.#graph = graph;
+    this.#costs = costs;
+    this.#orders = new SumOrders(graph, sumOrder);
+  }
+
+  /** Of those in parts it is not asked: each has an order of its own. */
+  agree(one: number, other: number): boolean {
+    if ([one, other].some((id) => nodeOf(this.#graph, id).kind !== 'reduce')) return false;
+    const maps = new LeafMaps(this.#graph, () => false);
+    const key = [one, other].map((id) => this.#textOf(id, maps)).join(' | ');
+    let found = this.#known.get(key);
+    if (found === undefined) {
+      found = this.#orders.agree({ member: one, batch: other });
+      this.#known.set(key, found);
+    }
+    return found;
+  }
+
+  /** A reduction with the maps by which it reads arrays, and their extents. */
+  #textOf(id: number, maps: LeafMaps): string {
+    const sizeOf = (leaf: number): number => sizeOfShape(nodeOf(this.#graph, leaf).shape);
+    const textOf = (read: readonly LeafMap[]): unknown =>
+      read.map(({ leaf, split, ...map }) => [map, leaf < 0 ? 0 : sizeOf(leaf), split && textOf(split)]);
+    const { inputs, axes, reduction } = nodeOf(this.#graph, id) as GraphNodeOf<'reduce'>;
+    const all = inputs.map((input) => [
+      nodeOf(this.#graph, input).shape,
+      this.#costs.at(input),
+      textOf(maps.of(input)),
+    ]);
+    return JSON.stringify([reduction, axes, all]);
+  }
 }
 
 const isShortReduction = (graph: MutableGraph, node: GraphNode): node is GraphNodeOf<'reduce'> =>
   node.kind === 'reduce' &&
   node.unrolled !== true &&
   node.monoid === undefined &&
-  node.reduction in UNROLLED &&
+  COMBINING_OPS[node.reduction] !== undefined &&
   lengthOf(node, nodeOf(graph, node.inputs[0]!)) <= SHORT_REDUCTION;
 
 /**
@@ -157,6 +206,33 @@ class OwnExpression {
     this.#search(readers);
   }
 
+  /** The same where nobody reads its parts but itself. */
+  asAlone(): OwnExpression {
+    const seen = new Set<number>();
+    const shared = new Set<number>();
+    const open = [...this.#root.inputs];
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      if (seen.has(id)) {
+        shared.add(id);
+        continue;
+      }
+      seen.add(id);
+      const node = this.#editor.node(id);
+      if (seen.size <= MAX_NODES && (isShortReduction(this.#graph, node) || isComputed(node)))
+        open.push(...computedInputs(node));
+    }
+    return new OwnExpression(this.#root, this.#editor, this.#costs, this.#graph, {
+      shared,
+      reducedOnly: seen,
+    });
+  }
+
+  /** Whether both write the same short ones out. */
+  isLike({ short, hasPairs }: OwnExpression): boolean {
+    const isSame = this.short.size === short.size && [...this.short].every((id) => short.has(id));
+    return isSame && this.hasPairs === hasPairs;
+  }
+
   #search({ shared, reducedOnly }: Readers): void {
     const open = this.#root.inputs.map((id) => ({ id, isOwn: true }));
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
@@ -172,9 +248,7 @@ class OwnExpression {
       if (!isShort && !isComputed(node)) continue;
       this.#nodes.add(id);
       if (isShort) this.short.add(id);
-      // The array that a gather reads is in memory.
-      const inputs = node.kind === 'gather' ? node.inputs.slice(1) : node.inputs;
-      for (const input of inputs) open.push({ id: input, isOwn });
+      for (const input of computedInputs(node)) open.push({ id: input, isOwn });
     }
   }
 
@@ -207,9 +281,16 @@ class OwnExpression {
     return true;
   }
 
-  /** The reduction of values that are computed with the short ones unrolled. */
+  /** The reduction as it is best written, in parts where its coordinates share distances. */
+  written(): number {
+    const unrolled = this.unrolled();
+    return this.hasPairs && this.short.size > 0 ? inParts(unrolled, this.#editor) : unrolled;
+  }
+
+  /** The reduction of values that are computed with the short ones unrolled; itself where there are none. */
   unrolled(): number {
-    const { id: _, ...root } = this.#root;
+    const { id, ...root } = this.#root;
+    if (this.short.size === 0) return id;
     return this.#editor.add({ ...root, inputs: root.inputs.map((id) => this.#rewrite(id)) });
   }
 
@@ -233,3 +314,7 @@ class OwnExpression {
     return made;
   }
 }
+
+/** The inputs of a node that a kernel computes with it: the array that a gather reads is in memory. */
+const computedInputs = ({ kind, inputs }: GraphNode): readonly number[] =>
+  kind === 'gather' ? inputs.slice(1) : inputs;
