@@ -35,9 +35,9 @@ void tellCollector(Napi::Env env, int64_t weight) {
 // Whether collections of young objects free results of this thread, too.
 thread_local bool hasYoungCollections = false;
 
-// Host memory that the handles of a JavaScript thread own. The collector runs soon after reports of a few
-// MiB more than before, however much memory there is. So this memory is reported only once much of it was
-// added since it ran.
+// Host memory that handles of a JavaScript thread own; of those that collections of young objects free, the
+// ones that outlived two. The collector runs soon after reports of a few MiB more than before, however much
+// memory there is. So this memory is reported only once much of it was added since it ran.
 class HostAccount {
  public:
   void add(Napi::Env env, size_t byteLength) {
@@ -53,19 +53,25 @@ class HostAccount {
     total_ -= byteLength;
     least_ = std::min(least_, total_);
   }
+  // Bytes of results that are young objects and were alive in the last collection of those.
+  void setYoung(size_t byteLength) { young_ = byteLength; }
 
  private:
   // Two results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
   // More would only be more memory to get from the system. Twice as much where young objects are collected:
   // only results that were kept for long are left then, and one that is in use while the heap is collected.
-  static size_t allowance(size_t byteLength) {
+  // A collection of the whole heap makes old objects of all that are alive, which are dropped later: they
+  // alone are no reason for the next one.
+  size_t allowance(size_t byteLength) const {
     constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{1} << 30;
     static const size_t most = std::min(host::usableMemory() / 32, kMost);
-    return std::min(std::max(2 * byteLength, kLeast) * (hasYoungCollections ? 2 : 1), most);
+    const size_t wanted = std::max(2 * byteLength, kLeast) * (hasYoungCollections ? 2 : 1);
+    return std::min(std::max(wanted, young_ + young_ / 4), most);
   }
   size_t total_ = 0;
   // The least that it was since the collector last heard of it.
   size_t least_ = 0;
+  size_t young_ = 0;
 };
 // A part of other memory, which it keeps.
 struct MemorySlice : Memory {
@@ -82,13 +88,14 @@ thread_local size_t collectedBytes = 0;
 
 }  // namespace
 
-BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength)
+BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength,
+                           bool isResult)
     : env(env),
       memory(std::move(memory)),
       weight(weightOf(*this->memory, wholeByteLength)),
-      isCounted(this->memory->device.isHost()) {
+      isHost(this->memory->device.isHost()) {
   tellCollector(env, weight);
-  if (isCounted) hostAccount.add(env, this->memory->byteLength);
+  if (isHost && !(isResult && hasYoungCollections)) count();
 }
 
 BufferHandle::BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array)
@@ -96,25 +103,30 @@ BufferHandle::BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array)
       memory(std::make_shared<EngineMemory>(array)),
       array(Napi::Persistent(array.As<Napi::Object>())),
       weight(0),
-      isCounted(false) {}
+      isHost(false) {}
 
 BufferHandle::BufferHandle(const BufferHandle& whole, size_t first, size_t byteLength)
     : env(whole.env),
       memory(std::make_shared<MemorySlice>(whole.memory, first, byteLength)),
       weight(memory->device.isHost() ? 0 : weightOf(*memory, byteLength)),
-      isCounted(false) {
+      isHost(false) {
   tellCollector(env, weight);
   if (!whole.array.IsEmpty()) array = Napi::Persistent(whole.array.Value());
 }
 
 BufferHandle::~BufferHandle() {
-  if (isCounted && memory) noteCollected(*memory);
+  if (isHost && memory) noteCollected(*memory);
   dispose();
+}
+
+void BufferHandle::count() {
+  if (std::exchange(isCounted_, true)) return;
+  hostAccount.add(env, memory->byteLength);
 }
 
 void BufferHandle::watch(napi_value value) {
   // Where the engine has no weak references to such values, its finalizer frees the memory.
-  if (napi_create_reference(env, value, 0, &value_) != napi_ok) return;
+  if (napi_create_reference(env, value, 0, &value_) != napi_ok) return count();
   next_ = std::exchange(firstWatched, this);
   if (next_ != nullptr) next_->previous_ = this;
 }
@@ -130,7 +142,7 @@ void BufferHandle::dispose() {
   unwatch();
   if (!memory) return;
   tellCollector(env, -weight);
-  if (isCounted) hostAccount.remove(memory->byteLength);
+  if (isCounted_) hostAccount.remove(memory->byteLength);
   memory.reset();
   array.Reset();
 }
@@ -138,15 +150,31 @@ void BufferHandle::dispose() {
 Napi::Value releaseCollected(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   hasYoungCollections = true;
+  size_t young = 0, aged = 0;
   for (BufferHandle *handle = firstWatched, *next = nullptr; handle != nullptr; handle = next) {
     next = handle->next_;
     const Napi::HandleScope scope(env);
     napi_value value = nullptr;
-    if (napi_get_reference_value(env, handle->value_, &value) != napi_ok || value != nullptr) continue;
-    noteCollected(*handle->memory);
-    handle->dispose();
+    if (napi_get_reference_value(env, handle->value_, &value) != napi_ok) continue;
+    if (value == nullptr) {
+      noteCollected(*handle->memory);
+      handle->dispose();
+      continue;
+    }
+    const size_t byteLength = handle->memory->byteLength;
+    if (!std::exchange(handle->wasSeen_, true)) {
+      young += byteLength;
+    } else if (!handle->isCounted_) {
+      aged += byteLength;
+      handle->count();
+    }
   }
-  return Napi::Number::New(env, static_cast<double>(std::exchange(collectedBytes, 0)));
+  hostAccount.setYoung(young);
+  Napi::Array told = Napi::Array::New(env, 3);
+  uint32_t at = 0;
+  for (const size_t bytes : {std::exchange(collectedBytes, 0), young, aged})
+    told.Set(at++, static_cast<double>(bytes));
+  return told;
 }
 
 void noteCollected(const Memory& memory) { collectedBytes += memory.byteLength; }

@@ -13,8 +13,10 @@ namespace weft {
 struct BufferHandle {
   static constexpr const char* kWhat = "a device buffer";
 
-  // `wholeByteLength`: of the buffer that the memory has all of, or a part.
-  BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
+  // `wholeByteLength`: of the buffer that the memory has all of, or a part. `isResult`: it is watched from
+  // now on, and where collections of young objects free results, the collector hears of it once it is an old
+  // one.
+  BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength, bool isResult = false);
   // Of memory that the engine allocated, which knows of it.
   BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array);
   // Of `byteLength` bytes of memory from `first` on; of host memory the collector knows.
@@ -31,13 +33,18 @@ struct BufferHandle {
   Napi::ObjectReference array;
   // The bytes reported to the collector.
   const int64_t weight;
-  // Whether they are among those of host memory that the collector hears of.
-  const bool isCounted;
+  // Whether it has host memory that is not the engine's, all of it.
+  const bool isHost;
 
  private:
   friend Napi::Value releaseCollected(const Napi::CallbackInfo& info);
   void unwatch();
+  void count();
 
+  // Whether its bytes are among those that the collector hears of.
+  bool isCounted_ = false;
+  // Whether `releaseCollected` has seen it alive.
+  bool wasSeen_ = false;
   // Weak; null: not watched.
   napi_ref value_ = nullptr;
   // Watched handles of the thread, in a list.
@@ -45,11 +52,12 @@ struct BufferHandle {
   BufferHandle* next_ = nullptr;
 };
 
-// releaseCollected(): number
+// releaseCollected(): [freed: number, young: number, aged: number]
 //
 // Frees host memory of watched handles that the engine has collected: it finalizes them in a later turn of
-// the event loop, and the run that is about to begin would take other memory. Gives the bytes of collected
-// results that were freed since it was called last, by it or otherwise.
+// the event loop, and the run that is about to begin would take other memory. Called after each collection of
+// young objects. Gives bytes: of collected results that were freed since it was called last, by it or
+// otherwise; of those that it sees alive for the first time, and for the second: old objects by now.
 Napi::Value releaseCollected(const Napi::CallbackInfo& info);
 
 // Counts a result whose ArrayBuffer was collected. On the thread of its environment.

@@ -220,10 +220,10 @@ Napi::Value RunTask::valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Mem
     return toArrayBuffer(env, std::move(memory));
   }
   const size_t whole = program->buffers[program->outputs[output]].byteLength;
-  auto handle = std::make_unique<BufferHandle>(env, std::move(memory), whole);
+  auto handle = std::make_unique<BufferHandle>(env, std::move(memory), whole, true);
   BufferHandle& made = *handle;
   const Napi::Value value = values::makeHandle(env, std::move(handle));
-  if (made.isCounted) made.watch(value);
+  if (made.isHost) made.watch(value);
   return value;
 }
 

@@ -89,7 +89,7 @@ interface Addon {
   sliceMemory(handle: object, first: number, byteLength: number): object;
   hostArray(handle: object): ArrayBuffer;
   disposeBuffer(handle: object): void;
-  releaseCollected(): number;
+  releaseCollected(): readonly [freed: number, young: number, aged: number];
   bufferAddress(handle: object): bigint;
   wrapMemory(device: string, address: bigint, byteLength: number, release: () => void): object;
   makeDlpack(source: object, layout: DlpackLayout): object;

@@ -208,6 +208,16 @@ class LoadedProgram implements NativeProgram {
     return program.#handle;
   }
 
+  /** The same of a run that may have put some elsewhere, in files or in memory that was there. */
+  bytesKept(places: readonly RawDestination[]): number {
+    let sum = 0;
+    for (let k = 0; k < places.length; k++) {
+      const byteLength = this.#byteLengths[k]!;
+      if (byteLength > MOST_COPIED_BYTES && typeof places[k] === 'boolean') sum += byteLength;
+    }
+    return sum;
+  }
+
   /** The bytes of each result; undefined: no run is small. */
   get smallResults(): readonly number[] | undefined {
     return this.#isSmall ? this.#byteLengths : undefined;
@@ -340,8 +350,7 @@ export function runNow(
     const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue, numbers } = options;
     const read = inputs.map(rawInput);
     const loaded = program as LoadedProgram;
-    if (loaded.resultBytes > 0 && keep.every((place) => typeof place === 'boolean'))
-      collector.count(loaded.resultBytes);
+    if (loaded.resultBytes > 0) collector.count(loaded.bytesKept(keep));
     const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue, numbers);
     return given instanceof Promise ? loaded.awaited(given) : loaded.resultOf(given);
   } catch (error) {

@@ -14,18 +14,29 @@ const MiB = 2 ** 20;
  * the whole heap when ArrayBuffers have grown by 64 MiB.
  */
 const LEAST_BETWEEN_BYTES = 16 * MiB;
-/** The same where collections free nothing, because results are kept. */
+/** The same where results are kept. */
 const MOST_BETWEEN_BYTES = 1024 * MiB;
+/** How many times the bytes that it may free come until the next collection; more, where some were alive for too long. */
+const MARGIN = 1.5;
+const WIDER_MARGIN = 2;
+/** How fast that grows where no memory is seen that it may free. */
+const GROWTH = 1.5;
+
+/**
+ * Bytes of results at a collection: freed since the last one; alive that it is the first one for; alive that it is the second
+ * one for, which no further one frees.
+ */
+export type Released = readonly [freed: number, young: number, aged: number];
 
 export class ResultCollector {
-  readonly #release: () => number;
+  readonly #release: () => Released;
   /** Undefined until it is needed; null: the engine does not give it. */
   #collect: (() => void) | null | undefined;
   #bytes = 0;
   #between = LEAST_BETWEEN_BYTES;
 
-  /** `release` frees the memory of results that were collected, and gives the bytes that were freed since it was called last. */
-  constructor(release: () => number) {
+  /** `release` frees the memory of results that were collected. */
+  constructor(release: () => Released) {
     this.#release = release;
   }
 
@@ -40,9 +51,19 @@ export class ResultCollector {
     this.#collect ??= youngCollection();
     if (this.#collect === null) return;
     this.#collect();
-    const freed = this.#release();
-    this.#between = freed > 0 ? LEAST_BETWEEN_BYTES : Math.min(1.5 * this.#between, MOST_BETWEEN_BYTES);
+    this.#between = betweenAfter(this.#release(), this.#between);
   }
+}
+
+/**
+ * The bytes until the next collection. A user who keeps some results, and drops the oldest of them for each new one, has dropped
+ * all that are alive now once as many have come: the next collection frees them. Sooner it would be their second one, after which
+ * they belong to the old objects, for whose sake the whole heap would be marked again and again.
+ */
+function betweenAfter([freed, young, aged]: Released, before: number): number {
+  const wanted =
+    aged > 0 ? WIDER_MARGIN * (young + aged) : freed === 0 && young === 0 ? GROWTH * before : MARGIN * young;
+  return Math.min(Math.max(wanted, LEAST_BETWEEN_BYTES), MOST_BETWEEN_BYTES);
 }
 
 /**
