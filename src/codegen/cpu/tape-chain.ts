@@ -7,12 +7,14 @@
  * Called by `tape-registers.ts`, after pairs were joined (`tape-fuse.ts`, which says why): those that stay alone
  * stay joined, others become steps again.
  */
-import { isReduction, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
+import { affineLoadOf, isUniform } from '../../fusion/kernel/algebra.js';
+import { isConstant, isReduction, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
 import { COMPARISONS, operandsOf, type TapeFusion } from './tape-fuse.js';
+import { isOfMatrix } from './tape-matrix.js';
 
 /**
  * Where an operand of a step lies: with a position among the chain's inputs, slots, outputs or reductions.
@@ -271,13 +273,57 @@ function chainOf(
   return { value, inputs, outputs, reductions, slots, steps: [...prefetches, ...steps] };
 }
 
+/** Values in memory that compiled code of a chain has pointers for (`kMostPointers` of `jit/chain-code.h`). */
+const MOST_POINTERS = 11;
+
+/**
+ * Chains of a map of a matrix that read and write more values in memory than compiled code has pointers for, cut between
+ * results: undefined where a part would have too many as well.
+ */
+function cutByPointers(
+  kernel: Kernel,
+  members: readonly number[],
+  isStored: (i: number) => boolean,
+): (readonly number[])[] | undefined {
+  const isMoving = (i: number): boolean => {
+    const read = affineLoadOf(kernel.tape[i]!);
+    return !isConstant(kernel.tape[i]!) && (read === undefined || !isUniform(read));
+  };
+  const pointersOf = (part: readonly number[]): number => {
+    const inside = new Set(part);
+    const read = new Set(
+      part.flatMap((m) => takenBy(kernel, m)).filter((i) => !inside.has(i) && isMoving(i)),
+    );
+    return read.size + part.filter(isStored).length;
+  };
+  if (pointersOf(members) <= MOST_POINTERS) return undefined;
+  const parts: number[][] = [];
+  let open: number[] = [];
+  let piece: number[] = [];
+  for (const m of members) {
+    piece.push(m);
+    if (!isStored(m)) continue;
+    if (open.length > 0 && pointersOf([...open, ...piece]) > MOST_POINTERS) {
+      parts.push(open);
+      open = [];
+    }
+    open.push(...piece);
+    piece = [];
+  }
+  parts.push([...open, ...piece]);
+  return parts.every((part) => pointersOf(part) <= MOST_POINTERS) ? parts : undefined;
+}
+
 /** Cuts what has too many slots in two, again and again. */
-function bounded(kernel: Kernel, group: ChainOrValue): ChainOrValue[] {
+function bounded(kernel: Kernel, group: ChainOrValue, isStored: (i: number) => boolean): ChainOrValue[] {
   if ('value' in group || group.members.length < 2) return [group];
-  if (chainOf(kernel, group.members, [], () => false).slots <= MOST_SLOTS) return [group];
+  if (chainOf(kernel, group.members, [], () => false).slots <= MOST_SLOTS) {
+    const parts = isOfMatrix(kernel) ? cutByPointers(kernel, group.members, isStored) : undefined;
+    return parts?.map((members) => ({ members })) ?? [group];
+  }
   const half = group.members.length >> 1;
   const parts = [group.members.slice(0, half), group.members.slice(half)];
-  return parts.flatMap((members) => bounded(kernel, { members }));
+  return parts.flatMap((members) => bounded(kernel, { members }, isStored));
 }
 
 /**
@@ -294,7 +340,7 @@ export function chainWalks(
   isStreamed: (i: number) => boolean,
 ): Item[][] {
   const grouped = walks.map((values) =>
-    groupsOf(kernel, fusion, values, keyOf).flatMap((group) => bounded(kernel, group)),
+    groupsOf(kernel, fusion, values, keyOf).flatMap((group) => bounded(kernel, group, isStored)),
   );
   // Readers of each value outside of the chain.
   const readers = new Map<number, Set<ChainOrValue>>();

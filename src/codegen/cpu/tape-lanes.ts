@@ -3,7 +3,7 @@
  * `tape-blocking.ts`, which chooses where the lanes lie.
  */
 
-import { affineLoadOf, boundsIn, loadOf } from '../../fusion/kernel/algebra.js';
+import { affineLoadOf, boundsIn, isUniform, loadOf } from '../../fusion/kernel/algebra.js';
 import { isConstant, isReduction, opOf } from '../../fusion/kernel/arithmetic.js';
 import {
   type Access,
@@ -17,6 +17,7 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { stepDType } from './tape-chain.js';
 import { operandsOf, type TapeFusion } from './tape-fuse.js';
+import { isOfMatrix } from './tape-matrix.js';
 
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
@@ -58,11 +59,13 @@ export function lanesPerBlock(
   const isWalked = inWalks(kernel, levels);
   const lastParallel = kernel.parallel.length - 1;
   const readInPlace = isMap ? neighboursInPlace(kernel) : reducedInPlace(kernel, fusion, rowsHaveLanes);
+  const isInChain = chainedValues(kernel, fusion);
   const isWide = (i: number): boolean => {
-    if (!isWalked(i) || isReduction(tape[i]!) || absorbed[i] || readInPlace(i)) return false;
+    if (isInChain(i) || !isWalked(i) || isReduction(tape[i]!) || absorbed[i] || readInPlace(i)) return false;
     // A value that does not vary along the lanes takes one chunk.
-    const isNarrow = affineLoadOf(tape[i]!)?.strides[lastParallel] === 0;
-    return !(rowsHaveLanes && isNarrow);
+    const read = affineLoadOf(tape[i]!);
+    if (isMap && read !== undefined && isUniform(read)) return false;
+    return !(rowsHaveLanes && read?.strides[lastParallel] === 0);
   };
   const lastUse = tape.map((_, i) => i);
   tape.forEach((_, i) => {
@@ -92,6 +95,20 @@ export function lanesPerBlock(
   if (!isMap && (most === 0 || isPassing)) return rowsHaveLanes ? MOST_READ_PARALLEL_LANES : MOST_READ_LANES;
   const lanes = 2 ** Math.floor(Math.log2((isPassing ? PASSING_BYTES : REGISTER_BYTES) / most));
   return Math.min(isPassing ? MOST_PASSING_LANES : MOST_LANES, Math.max(LEAST_LANES, lanes));
+}
+
+/**
+ * Whether a value goes from step to step in vector registers: of a map of a matrix whose steps are all of one chain, all but
+ * its results.
+ */
+function chainedValues(kernel: Kernel, fusion: TapeFusion): (i: number) => boolean {
+  const { tape, stores } = kernel;
+  if (!isOfMatrix(kernel)) return () => false;
+  const isStep = (i: number): boolean => opOf(tape[i]!) !== undefined;
+  const dtypes = new Set(tape.flatMap((_, i) => (isStep(i) ? [stepDType(kernel, fusion, i)] : [])));
+  const isOneChain = dtypes.size === 1 && !dtypes.has(undefined);
+  const stored = new Set(stores.map(({ value }) => value));
+  return (i) => isOneChain && isStep(i) && !stored.has(i);
 }
 
 /**

@@ -3,7 +3,7 @@
  * chain. Called by `tape-schedule.ts`.
  */
 
-import { affineLoadOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
+import { affineLoadOf, isUniform, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
 import { castValueOf, costOf, isComputed, isReduction } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -17,6 +17,7 @@ import {
 } from './tape-blocking.js';
 import { type Chain, chainWalks, type Item } from './tape-chain.js';
 import { operandsOf, type TapeFusion } from './tape-fuse.js';
+import { isOfMatrix } from './tape-matrix.js';
 import type { Sections } from './tape-sections.js';
 import type { Span } from './tape-spans.js';
 
@@ -190,6 +191,8 @@ export function placeSections(
   const isEdged = (value: number): boolean =>
     affineLoadOf(kernel.tape[value]!) !== undefined && hasEdges(value, 0);
   const window = windowIndexOf(kernel);
+  // Values that are the same for all places are read once, not in each block, where there are many.
+  const keepsUniform = isOfMatrix(kernel);
   let time = 0;
   for (const [w, { stores }] of walks.entries()) {
     for (const item of itemsOf[w]!) {
@@ -263,7 +266,9 @@ export function placeSections(
         if (lastUse.get(arg) === time) release(arg);
       let offset = -1;
       const read = affineLoadOf(instruction);
-      const isKept = read !== undefined && keepsLoad(read, blocking, sizesOf(kernel), loops);
+      const isKept =
+        read !== undefined &&
+        ((keepsUniform && isUniform(read)) || keepsLoad(read, blocking, sizesOf(kernel), loops));
       if (!isReduction(instruction)) {
         const { key, bytes } = shapeOf(value);
         offset = registers.take(isKept ? `kept ${value}` : key, bytes);

@@ -235,7 +235,11 @@ function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph)
   const { devices, isSharded, destination, hostBudget } = target;
   const device = devices[0]!;
   const { products, modelOf } = targetOf(device);
-  const parts = yield* timedSlices('plan', 'partition', partitionInSlices(graph, products.isReadable));
+  const parts = yield* timedSlices(
+    'plan',
+    'partition',
+    partitionInSlices(graph, products.isReadable, undefined, products.channels),
+  );
   const model = modelOf(device, destination);
   const limits: Limits = {
     budget: budgetIn(target),

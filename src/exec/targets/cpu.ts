@@ -86,6 +86,7 @@ function hostTotalBytes(): number {
 const PRODUCTS: ProductTraits = {
   hasOwnProducts: true,
   isReadable: asStrided,
+  channels: 9,
   attention: { canMap: isElementTape, choose: cpuAttention },
 };
 

@@ -10,6 +10,7 @@ import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import { accessesOf, loadsOf, mapAccesses, withoutDead } from '../kernel/algebra.js';
 import { functionsOf, hasMonoid, isConstant } from '../kernel/arithmetic.js';
 import { mergeAxes, permuteAxes } from '../kernel/axes.js';
+import { withChannels } from '../kernel/channels.js';
 import {
   type Instruction,
   type Kernel,
@@ -49,6 +50,13 @@ export class KernelLowering {
   /** The first kernel of each structure, and those that share none. */
   readonly #kernels = new DistinctList(hashOfKernel, isSameKernel);
 
+  readonly #channels: number;
+
+  /** `channels`: places along short axes that kernels compute together, at most (`kernel/channels.ts`). */
+  constructor(channels: number) {
+    this.#channels = channels;
+  }
+
   lower(instance: KernelInstance): LoweredKernel {
     const { structure, buffers, constants } = instance;
     if (structure.number < 0) {
@@ -65,7 +73,7 @@ export class KernelLowering {
   }
 
   #lower(fused: FusedKernel): Omit<LoweredStructure, 'constants'> {
-    const { kernel, order } = lowerKernel(fused);
+    const { kernel, order } = lowerKernel(fused, this.#channels);
     return { kernel: this.#kernels.all[this.#kernels.add(kernel)]!, tape: kernel.tape, order };
   }
 }
@@ -118,8 +126,10 @@ function withContents(
 
 const MAX_NAME = 56;
 
-function lowerKernel(fused: FusedKernel): Pick<LoweredStructure, 'kernel' | 'order'> {
-  const tidy = mergeAxes(sortReduced(withSharedChoices(withoutDead(fused))));
+function lowerKernel(fused: FusedKernel, channels: number): Pick<LoweredStructure, 'kernel' | 'order'> {
+  const tidy = mergeAxes(
+    withChannels(mergeAxes(sortReduced(withSharedChoices(withoutDead(fused)))), channels),
+  );
   const { order, places } = orderBuffers(tidy);
   const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));
   const isStored = new Uint8Array(order.length);

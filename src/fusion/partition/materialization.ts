@@ -25,6 +25,7 @@ import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { type ElementCosts, isComputed, isElementwise, isUnrolled } from '../passes/element-cost.js';
 import { readsFromMemory } from '../passes/join-form.js';
+import { SpreadProducts } from './spread-products.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
 const BYTES_PER_COST = 0.25;
@@ -72,6 +73,7 @@ export function* chooseMaterialized(
   yield;
   const frames = new Frames(graph.nodes.length, inParts);
   const roots = new Set<number>();
+  const spread = new SpreadProducts(graph, order, { consumers, costs }, BYTES_PER_COST);
   const outputs = new Set(graph.outputs);
   for (let k = order.length - 1; k >= 0; k--) {
     if (k % NODES_OF_SLICE === 0) yield;
@@ -84,6 +86,7 @@ export function* chooseMaterialized(
       (isComputed(node) &&
         (!repeats(node, sites, { graph, frames, consumers }, work) ||
           isSpread(node, { consumers, inParts }, work) ||
+          spread.has(node) ||
           isRepeatedDown(node, graph, consumers, work)))
     ) {
       roots.add(id);

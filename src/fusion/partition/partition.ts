@@ -19,6 +19,7 @@ import {
   topologicalOrderInSlices,
 } from '../../graph/graph.js';
 import { completed, type Slices } from '../../host/slices.js';
+import { PACKED_CHANNELS } from '../kernel/channels.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { ElementCosts } from '../passes/element-cost.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
@@ -79,19 +80,21 @@ const TASKS_OF_SLICE = 256;
 /**
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
  * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie;
- * `structures`: those that its kernels share.
+ * `structures`: those that its kernels share; `channels`: places that they compute together (`kernel/channels.ts`).
  */
 export const partition = (
   original: Graph,
   isReadable: Readable = asMatrix,
   structures = new Structures(),
-): Partition => completed(partitionInSlices(original, isReadable, structures));
+  channels = PACKED_CHANNELS,
+): Partition => completed(partitionInSlices(original, isReadable, structures, channels));
 
 /** As `partition`. */
 export function* partitionInSlices(
   original: Graph,
   isReadable: Readable = asMatrix,
   structures = new Structures(),
+  channels = PACKED_CHANNELS,
 ): Slices<Partition> {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = yield* topologicalOrderInSlices(graph);
@@ -154,9 +157,9 @@ export function* partitionInSlices(
   }
   yield* kernels.mergeAll();
   const steps: FusedStep[] = [];
-  const lowering = new KernelLowering();
+  const lowering = new KernelLowering(channels);
   for (const task of yield* kernels.tasks()) {
-    steps.push(finish(task, lowering, operands, isReadable));
+    steps.push(finish(task, lowering, operands, { isReadable, channels }));
     yield;
   }
   return { steps, edges: () => kernels.edges() };
@@ -168,7 +171,7 @@ function finish(
   task: Task,
   lowering: KernelLowering,
   operands: ReadonlyMap<number, readonly Operand[]>,
-  isReadable: Readable,
+  { isReadable, channels }: { readonly isReadable: Readable; readonly channels: number },
 ): FusedStep {
   if (task.kind === 'kernel')
     return { kind: 'kernel', kernel: lowering.lower(task.kernel), nodes: ascending(task.kernel.nodes) };
@@ -177,7 +180,8 @@ function finish(
   if (results.length === 0)
     return { kind: 'call', nodes: nodes as readonly CallNode[], operands: operands.get(nodes[0]!.id)! };
   const { loop } = results[0]!;
-  return { kind: 'loop', loop, results, inputs, body: partition(loop.body, isReadable) };
+  const body = partition(loop.body, isReadable, new Structures(), channels);
+  return { kind: 'loop', loop, results, inputs, body };
 }
 
 const SHORT_LIST = 64;

@@ -29,6 +29,7 @@ import type { ContractionReport } from './contraction-report.js';
 import { copiedBytes, type ProductCosts, suitsKernel } from './kernel-contractions.js';
 import { type Context, type InKernel, NEVER, type Tf32Traits } from './lowering-context.js';
 import { hasContractions } from './merge-contractions.js';
+import { isNarrow } from './narrow-products.js';
 import { PairProducts, suitsLibrary } from './pair-products.js';
 import type { CallTraits } from './product-costs.js';
 import type { Operand } from './product-labels.js';
@@ -55,6 +56,8 @@ export interface ProductTraits {
   readonly tensors?: TensorTraits;
   /** Without them, no attention is fused. */
   readonly attention?: AttentionTraits;
+  /** Places along short axes that its kernels compute together; without it, those of packs of a GPU. */
+  readonly channels?: number;
   /** Whether its library's products may be Weft's own. */
   readonly hasOwnProducts?: boolean;
 }
@@ -113,7 +116,8 @@ const isMatrixProduct = (
   const [left, right] = node.inputs as readonly [number, number];
   if (copiedBytes(left) + copiedBytes(right) > 0) return false;
   const k = editor.node(left).shape[2]!;
-  return suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, { batch, m, n, k });
+  const size = { batch, m, n, k };
+  return !isNarrow(size) && suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, size);
 };
 
 type Contraction = GraphNodeOf<'contract'>;

@@ -9,6 +9,7 @@ import type { GraphNodeOf } from '../../graph/graph.js';
 import { subscriptsOf } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
 import type { Context } from './lowering-context.js';
+import { isNarrow } from './narrow-products.js';
 import type { ChosenWay } from './product-costs.js';
 import { type Operand, type PairProduct, type ProductLabels, productLabelsOf } from './product-labels.js';
 import { type FormedWay, ProductWays } from './product-ways.js';
@@ -67,23 +68,15 @@ export class PairProducts {
   }
 
   /** A sum in the operand's own dtype: integers are summed in 64 bits and wrap, booleans are or-ed. */
-  #sum(id: number, axes: readonly number[], shape: Shape): number {
+  #sum(id: number, axes: readonly number[], shape: Shape, unrolled?: true): number {
     const { dtype } = this.#editor.node(id);
-    if (isFloat(dtype) || isComplex(dtype)) {
-      return this.#editor.add({ kind: 'reduce', reduction: 'sum', axes, dtype, shape, inputs: [id] });
-    }
-    if (dtype === 'bool')
-      return this.#editor.add({ kind: 'reduce', reduction: 'any', axes, dtype, shape, inputs: [id] });
+    const common = { kind: 'reduce', axes, shape, unrolled } as const;
+    if (isFloat(dtype) || isComplex(dtype))
+      return this.#editor.add({ ...common, reduction: 'sum', dtype, inputs: [id] });
+    if (dtype === 'bool') return this.#editor.add({ ...common, reduction: 'any', dtype, inputs: [id] });
     const wide = dtype.startsWith('u') ? 'uint64' : 'int64';
-    const sum = this.#editor.add({
-      kind: 'reduce',
-      reduction: 'sum',
-      axes,
-      dtype: wide,
-      shape,
-      inputs: [this.#cast(id, wide)],
-    });
-    return this.#cast(sum, dtype);
+    const inputs = [this.#cast(id, wide)];
+    return this.#cast(this.#editor.add({ ...common, reduction: 'sum', dtype: wide, inputs }), dtype);
   }
 
   #cast(id: number, dtype: DType): number {
@@ -114,6 +107,7 @@ export class PairProducts {
     const batch = this.#volume(groups.batch);
     const size = { batch, m, n, k };
     if (this.#pinned !== undefined) return this.#multiplyBy(this.#pinned, { a, b, groups }, size, wanted);
+    if (isNarrow(size)) return this.#multiplyAndSum(a, b, groups, true);
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
     const plain = this.#ways.plain({ a, b, groups });
     const [left, right] = plain.stacks;
@@ -249,7 +243,8 @@ export class PairProducts {
     return { id: sum, labels: this.#ways.resultOf(way, wanted) };
   }
 
-  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: ProductLabels): Operand {
+  /** `unrolled`: the sum is written out. */
+  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: ProductLabels, unrolled?: true): Operand {
     const labels = [...batch, ...m, ...n, ...k];
     const shape = this.#shape(labels);
     const spread = (operand: Operand): number => {
@@ -274,7 +269,7 @@ export class PairProducts {
     });
     const kept = [...batch, ...m, ...n];
     const axes = k.map((_, axis) => kept.length + axis);
-    const sum = axes.length === 0 ? product : this.#sum(product, axes, this.#shape(kept));
+    const sum = axes.length === 0 ? product : this.#sum(product, axes, this.#shape(kept), unrolled);
     return { id: this.#cast(sum, own), labels: kept };
   }
 }

@@ -24,6 +24,7 @@ import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mapWindows } from './map-windows.js';
 import { mergeContractions } from './merge-contractions.js';
+import { narrowProducts } from './narrow-products.js';
 import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
 import { placeAttention } from './place-attention.js';
@@ -62,6 +63,7 @@ export const passesWith = (products?: ProductTraits, sums?: SumTraits): readonly
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
+  { name: 'narrow-products', run: narrowProducts, rounds: false },
   {
     name: 'unroll-reductions',
     run: unrollReductions(sums?.isInTurn === true ? sums.orderOf : undefined),

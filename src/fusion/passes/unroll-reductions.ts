@@ -32,7 +32,7 @@ import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { type SumOrder, SumOrders } from './sum-orders.js';
 
 /** The most that the terms of a reduction that is written out may cost together. */
-const MAX_UNROLLED_COST = 512;
+export const MAX_UNROLLED_COST = 512;
 /** Nodes of an expression that are searched for short reductions. */
 const MAX_NODES = 128;
 /** Terms of a short reduction for each pair of rows, and how many more pairs than elements of these there are at least. */
@@ -118,7 +118,8 @@ class KnownOrders {
   }
 }
 
-const isShortReduction = (graph: MutableGraph, node: GraphNode): node is GraphNodeOf<'reduce'> =>
+/** Whether a reduction is short, and not written out. */
+export const isShortReduction = (graph: MutableGraph, node: GraphNode): node is GraphNodeOf<'reduce'> =>
   node.kind === 'reduce' &&
   node.unrolled !== true &&
   node.monoid === undefined &&

@@ -1,0 +1,175 @@
+/**
+ * Programs around products of few terms for few columns, and of few columns altogether: how many kernels they are, and the
+ * bytes that these move. None needs a call, and none stores what it computes on the way.
+ */
+import { describe, expect, it } from 'vitest';
+import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
+import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
+import { trafficOf } from '../../src/fusion/kernel/traffic.js';
+import { byteLengthOf } from '../../src/graph/dtype.js';
+import {
+  concat,
+  type DType,
+  einsum,
+  type Lazy,
+  maximum,
+  minimum,
+  placeholder,
+  stack,
+} from '../../src/index.js';
+import { partitionOf } from '../support/graphs.js';
+
+const x = (shape: readonly number[], dtype: DType = 'float32'): Lazy => placeholder(shape, { dtype });
+const N = 100_000;
+
+interface Program {
+  readonly inputs: readonly Lazy[];
+  readonly build: (...inputs: Lazy[]) => Lazy | Lazy[];
+  /** One, unless said. */
+  readonly kernels?: number;
+  /** Bytes that kernels move, by those of inputs and results; 1.05 at most unless there is a reason. */
+  readonly moved?: number;
+}
+
+const columns = (rows: Lazy, count: number): Lazy[] =>
+  Array.from({ length: count }, (_, k) => rows.slice('...', k));
+
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  'an image by a colour matrix': {
+    inputs: [x([1080, 1920, 3]), x([3, 3])],
+    build: (image, matrix) => image!.matmul(matrix!),
+  },
+  'an image of bytes by a colour matrix, rounded': {
+    inputs: [x([1080, 1920, 3], 'uint8'), x([3, 3])],
+    build: (image, matrix) => image!.astype('float32').matmul(matrix!).clip(0, 255).round().astype('uint8'),
+  },
+  'points, rotated and moved': {
+    inputs: [x([N, 3], 'float64'), x([3, 3], 'float64'), x([3], 'float64')],
+    build: (points, r, t) => points!.matmul(r!.mT).add(t!),
+  },
+  'coordinates in rows': {
+    inputs: [x([3, 3]), x([3, N])],
+    build: (r, points) => r!.matmul(points!).exp(),
+  },
+  'two rotations, one after the other': {
+    inputs: [x([N, 3]), x([3, 3]), x([3, 3])],
+    build: (points, r, s) => points!.matmul(r!).matmul(s!),
+  },
+  'homogeneous points': {
+    inputs: [x([N, 4]), x([4, 4])],
+    build: (points, matrix) => {
+      const y = points!.matmul(matrix!);
+      return y.slice(null, [0, 3]).div(y.slice(null, [3, 4]));
+    },
+    // Three of four columns of a result.
+    moved: 1.15,
+  },
+  'directions of rotated vectors': {
+    inputs: [x([N, 3]), x([3, 3])],
+    build: (vectors, r) => {
+      const y = vectors!.matmul(r!);
+      return y.div(y.square().sum(1, { keepdims: true }).sqrt());
+    },
+  },
+  'lengths of vectors, each by a matrix of its own': {
+    inputs: [x([N, 3, 3]), x([N, 3])],
+    build: (matrices, vectors) => einsum('nij,nj->ni', matrices!, vectors!).square().sum(1).sqrt(),
+  },
+  'Mahalanobis distances': {
+    inputs: [x([N, 8]), x([8]), x([8, 8])],
+    build: (rows, mean, precision) => {
+      const d = rows!.sub(mean!);
+      return d.matmul(precision!).mul(d).sum(1);
+    },
+  },
+  'a density of four dimensions': {
+    inputs: [x([N, 4], 'float64'), x([4], 'float64'), x([4, 4], 'float64')],
+    build: (rows, mean, precision) => {
+      const d = rows!.sub(mean!);
+      return einsum('ni,ij,nj->n', d, precision!, d).mul(-0.5).exp();
+    },
+  },
+  'quadratic forms of integers': {
+    inputs: [x([N, 3], 'int32'), x([3, 3], 'int32')],
+    build: (rows, form) => einsum('ni,ij,nj->n', rows!, form!, rows!),
+  },
+  'complex pairs by a matrix': {
+    inputs: [x([N, 2], 'complex64'), x([2, 2], 'complex64')],
+    build: (pairs, matrix) => pairs!.matmul(matrix!).abs(),
+  },
+  'a product of small matrices for each point': {
+    inputs: [x([N, 3, 3]), x([N, 3, 3])],
+    build: (a, b) => a!.matmul(b!).add(1),
+  },
+  'covariances of splats': {
+    inputs: [x([N, 3, 3]), x([N, 3])],
+    build: (rotations, scales) => {
+      const m = rotations!.mul(scales!.slice(null, 'newaxis'));
+      return m.matmul(m.mT);
+    },
+  },
+  'the mean error of a linear map': {
+    inputs: [x([N, 3]), x([3, 2]), x([N, 2])],
+    build: (rows, weights, wanted) => rows!.matmul(weights!).sub(wanted!).square().mean(),
+  },
+  'brightness beside a colour matrix': {
+    inputs: [x([512, 512, 3]), x([3, 3]), x([3])],
+    build: (image, matrix, weights) => [image!.matmul(matrix!), image!.matmul(weights!)],
+    // A kernel of pixels and one of their channels: both read the image.
+    kernels: 2,
+    moved: 1.45,
+  },
+  'overlaps of boxes': {
+    inputs: [x([N, 4]), x([N, 4])],
+    build: (a, b) => {
+      const low = maximum(a!.slice(null, [0, 2]), b!.slice(null, [0, 2]));
+      const high = minimum(a!.slice(null, [2, 4]), b!.slice(null, [2, 4]));
+      const both = high.sub(low).clip(0).prod(1);
+      const area = (box: Lazy): Lazy =>
+        box
+          .slice(null, [2, 4])
+          .sub(box.slice(null, [0, 2]))
+          .prod(1);
+      return both.div(area(a!).add(area(b!)).sub(both));
+    },
+  },
+  'boxes by centres': {
+    inputs: [x([N, 4])],
+    build: (boxes) => {
+      const [centre, half] = [boxes!.slice(null, [0, 2]), boxes!.slice(null, [2, 4]).mul(0.5)];
+      return concat([centre.sub(half), centre.add(half)], 1);
+    },
+  },
+  'inverses of matrices of two rows, written out': {
+    inputs: [x([N, 2, 2])],
+    build: (matrices) => {
+      const [a, b, c, d] = columns(matrices!.reshape(N, 4), 4) as [Lazy, Lazy, Lazy, Lazy];
+      const det = a.mul(d).sub(b.mul(c));
+      return stack([d, b.neg(), c.neg(), a], -1).div(det.slice(null, 'newaxis')).reshape(N, 2, 2);
+    },
+  },
+};
+
+const bytesOf = (arrays: readonly Lazy[]): number =>
+  arrays.reduce((sum, { size, dtype }) => sum + size * byteLengthOf(dtype), 0);
+
+describe.each([
+  ['the CPU', CPU_TARGET.passes],
+  ['CUDA', CUDA_TARGET.passes],
+])('on %s', (_, passes) => {
+  it.each(Object.entries(PROGRAMS))('%s', (_, { inputs, build, kernels = 1, moved = 1.05 }) => {
+    const results = [build(...inputs)].flat();
+    const { steps } = partitionOf(
+      results.map(({ expr }) => expr),
+      { passes },
+    );
+    let bytes = 0;
+    for (const step of steps) {
+      if (step.kind !== 'kernel') throw new Error(`a ${step.kind}`);
+      const { bytesRead, bytesWritten } = trafficOf(step.kernel.kernel);
+      bytes += bytesRead + bytesWritten;
+    }
+    expect(steps).toHaveLength(kernels);
+    expect(bytes).toBeLessThanOrEqual(moved * bytesOf([...inputs, ...results]));
+  });
+});
