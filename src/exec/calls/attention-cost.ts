@@ -8,7 +8,7 @@ import type { StepCost } from './call.js';
 const HALVES_RATE = 300e12;
 /** In heads of which there are kernels for warpgroups. */
 const WARPGROUPS_RATE = 450e12;
-const FLOATS_RATE = 35e12;
+const FLOATS_RATE = 46e12;
 const MAPPED = 0.5;
 const UNIT_ROWS = 128;
 const LAUNCH_SECONDS = 5e-6;

@@ -129,6 +129,25 @@ __device__ __forceinline__ void weft_copy_chunk(weft_chunk* to, const void* from
 __device__ __forceinline__ void weft_wait_copies() {}`,
     ),
   ),
+  piece(
+    either(
+      `
+/* Copies a number to shared memory, or zero; it is there once a wait is over. */
+__device__ __forceinline__ void weft_copy_number(float* to, const float* from, bool is_there) {
+  const unsigned int at = (unsigned int)__cvta_generic_to_shared(to), bytes = is_there ? 4u : 0u;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" : : "r"(at), "l"(from), "r"(bytes) : "memory");
+}`,
+      `
+__device__ __forceinline__ void weft_copy_number(float* to, const float* from, bool is_there) {
+  *to = is_there ? *from : 0.0f;
+}`,
+    ),
+  ),
+  piece(`
+/* The value of a lane. */
+__device__ __forceinline__ float weft_of_lane(float a, int lane) {
+  return __int_as_float((int)__shfl_sync(0xffffffffu, (unsigned int)__float_as_int(a), lane));
+}`),
   piece(`
 /* The value of the lane whose number differs in a bit. */
 __device__ __forceinline__ float weft_across(float a, int apart) {

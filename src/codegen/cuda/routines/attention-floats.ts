@@ -1,5 +1,6 @@
 /**
- * CUDA C of attention over float32, in full precision: a block of 16 × 16 threads has rows of Q and passes over tiles of
+ * CUDA C of attention over float32, in full precision, in heads of more than 128 and where there is little shared memory
+ * (else `attention-float-slices.ts`): a block of 16 × 16 threads has rows of Q and passes over tiles of
  * K and V as the kernel for halves does (`attention-halves.ts`). A thread has the scores of some rows and every 16th
  * column; exponentials go through shared memory, where the 16 threads of a row, half a warp, read them again.
  */
@@ -20,12 +21,6 @@ export interface FloatsTile {
   /** Rows of Q that a thread has, and columns of scores. */
   readonly rows: number;
   readonly columns: number;
-  readonly blocks: number;
-  /**
-   * The part of a row of K that has a place of its own, to which it is copied while the product with V is computed; the rest
-   * takes turns with exponentials in one place, and is copied while scores of the first part are computed.
-   */
-  readonly ahead: 1 | 0.25;
 }
 
 const SIDE = 16;
@@ -46,57 +41,31 @@ const paddedWidth = (width: number): number => {
   return SIDE * vector * times;
 };
 
-/** Elements of a row of K from which on parts of it are worth places of their own. */
-const LEAST_APART = 32;
-/** Beyond, threads of 8 × 8 scores have no registers for their columns of the result. */
-const MOST_APART = 64;
-
-/** The fastest first, as measured on an H100 and an H200. */
-export function floatsTiles(inner: number, width: number): readonly FloatsTile[] {
-  const small = [
-    { rows: 4, columns: 2, blocks: 1, ahead: 1 },
-    { rows: 2, columns: 1, blocks: 1, ahead: 1 },
-    { rows: 1, columns: 1, blocks: 1, ahead: 1 },
-  ] as const;
-  if (Math.max(inner, width) > 128) return small;
-  const large = { rows: 8, columns: 8, blocks: 1, ahead: 0.25 } as const;
-  const isWorth = inner >= LEAST_APART && Math.max(inner, width) <= MOST_APART;
-  return [...(isWorth ? [large] : []), { ...large, columns: 4, ahead: 1 }, ...small];
-}
+/** The fastest first, of heads that slices do not have (`attention-float-slices.ts`) or devices without room for these. */
+export const FLOATS_TILES: readonly FloatsTile[] = [
+  { rows: 4, columns: 2 },
+  { rows: 2, columns: 1 },
+  { rows: 1, columns: 1 },
+];
 
 export const floatsRows = ({ rows }: FloatsTile): number => SIDE * rows;
 export const floatsColumns = ({ columns }: FloatsTile): number => SIDE * columns;
 
 export function floatsSharedBytes({ inner, width }: AttentionForm, tile: FloatsTile): number {
   const [rows, columns] = [floatsRows(tile), floatsColumns(tile)];
-  const { ahead, rest } = keyParts(inner, tile);
-  const shared = Math.max(rows * pitchOf(columns), columns * rest.pitch);
-  const chunks = rows * pitchOf(inner) + columns * ahead.pitch + columns * (paddedWidth(width) / 4) + shared;
+  const chunks =
+    (rows + columns) * pitchOf(inner) + columns * (paddedWidth(width) / 4) + rows * pitchOf(columns);
   return 16 * chunks;
-}
-
-/** Chunks of a row of K that are copied ahead, and the others; from row to row of both in shared memory. */
-function keyParts(inner: number, tile: FloatsTile) {
-  const all = chunksOf(inner);
-  const first = Math.ceil(all * tile.ahead);
-  const part = (chunks: number) => ({ chunks, pitch: chunks === 0 ? 0 : chunks | 1 });
-  return { ahead: part(first), rest: part(all - first) };
-}
-
-/** Chunks of rows of so many numbers that are copied, and from row to row of the copies. */
-interface CopiedRows {
-  readonly width: number;
-  readonly rows: number;
-  readonly first?: number;
-  readonly chunks: number;
-  readonly pitch: number;
 }
 
 /** Copies rows to shared memory, those beyond the last one, and columns beyond the last one, as zeros. */
 function copyFunction(
   form: AttentionForm,
   name: string,
-  { width, rows, first = 0, chunks, pitch }: CopiedRows,
+  width: number,
+  chunks: number,
+  pitch: number,
+  rows: number,
 ): string {
   const fromRow = pitchText(form, width);
   const isPartial = (rows * chunks) % FLOATS_THREADS !== 0;
@@ -105,81 +74,45 @@ function copyFunction(
   for (int i = 0; i < ${rows * chunks}; i += ${FLOATS_THREADS}) {
     const int k = i + (int)threadIdx.x, row = k / ${chunks}, chunk = k % ${chunks}, at = first + row;
 ${isPartial ? `    if (k >= ${rows * chunks}) break;\n` : ''}`;
-  const column = first === 0 ? 'chunk * 4' : `${first * 4} + chunk * 4`;
   const copy =
     width % 4 === 0
-      ? `    const bool is_there = at < count${(first + chunks) * 4 > width ? ` && ${column} < ${width}` : ''};
-    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${fromRow} + ${column} : 0), is_there);
+      ? `    const bool is_there = at < count${chunks * 4 > width ? ` && chunk < ${width / 4}` : ''};
+    weft_copy_chunk(to + row * ${pitch} + chunk, from + (is_there ? (long long)at * ${fromRow} + chunk * 4 : 0), is_there);
 `
       : `    float* const place = (float*)(to + row * ${pitch} + chunk);
 #pragma unroll
     for (int j = 0; j < 4; j++)
-      place[j] = at < count && ${column} + j < ${width} ? from[(long long)at * ${fromRow} + ${column} + j] : 0.0f;
+      place[j] = at < count && chunk * 4 + j < ${width} ? from[(long long)at * ${fromRow} + chunk * 4 + j] : 0.0f;
 `;
   return `${head}${copy}  }
 }
 `;
 }
 
-/** Adds the products of some chunks of rows of Q and K to scores. */
-function scoresText(
-  { rows: R, columns: C }: FloatsTile,
-  key: string,
-  first: number,
-  chunks: number,
-  pitchQ: number,
-  pitchK: number,
-): string {
-  return `#pragma unroll ${C === 4 ? 8 : 4}
-    for (int step = 0; step < ${chunks}; step++) {
-      weft_four b[${C}];
-#pragma unroll
-      for (int c = 0; c < ${C}; c++) b[c] = ${key}[c * ${SIDE * pitchK} + step];
-#pragma unroll
-      for (int r = 0; r < ${R}; r++) {
-        const weft_four a = thread_q[r * ${SIDE * pitchQ} + ${first === 0 ? '' : `${first} + `}step];
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-#pragma unroll
-          for (int c = 0; c < ${C}; c++) s[r][c] = fmaf(a.v[e], b[c].v[e], s[r][c]);
-      }
-    }
-`;
-}
-
 export function printFloats(form: AttentionForm, tile: FloatsTile): string {
   const { inner, width } = form;
-  const { rows: R, columns: C, blocks } = tile;
+  const { rows: R, columns: C } = tile;
   const [rows, columns] = [floatsRows(tile), floatsColumns(tile)];
   const { vector, times } = resultColumns(width);
   const E = paddedWidth(width);
   const [pitchD, pitchP] = [pitchOf(inner), pitchOf(columns)];
-  const { ahead, rest } = keyParts(inner, tile);
-  const isApart = rest.chunks === 0;
-  const putText = `((float*)(thread_p + r * ${SIDE * pitchP}))[x + c * ${SIDE}] = power;`;
   return `struct __align__(16) weft_four {
   float v[4];
 };
 struct __align__(${4 * vector}) weft_some {
   float v[${vector}];
 };
-${copyFunction(form, 'weft_copy_q', { width: inner, rows, chunks: chunksOf(inner), pitch: pitchD })}${copyFunction(form, 'weft_copy_k', { width: inner, rows: columns, ...ahead })}${rest.chunks > 0 ? copyFunction(form, 'weft_copy_rest', { width: inner, rows: columns, first: ahead.chunks, ...rest }) : ''}${copyFunction(form, 'weft_copy_v', { width, rows: columns, chunks: E / 4, pitch: E / 4 })}extern "C" __global__ void __launch_bounds__(${FLOATS_THREADS}, ${blocks})
+${copyFunction(form, 'weft_copy_q', inner, chunksOf(inner), pitchD, rows)}${copyFunction(form, 'weft_copy_k', inner, chunksOf(inner), pitchD, columns)}${copyFunction(form, 'weft_copy_v', width, E / 4, E / 4, columns)}extern "C" __global__ void __launch_bounds__(${FLOATS_THREADS}, 1)
 ${ATTENTION_NAME}(${attentionHead(form, 'float')}) {
   extern __shared__ weft_chunk shared[];
   weft_chunk* const shared_q = shared;
   weft_chunk* const shared_k = shared_q + ${rows * pitchD};
-  weft_chunk* const shared_v = shared_k + ${columns * ahead.pitch};
-  weft_chunk* const shared_p = shared_v + ${columns * (E / 4)};
+  weft_chunk* const shared_v = shared_k + ${columns * pitchD};
 ${attentionPlace(form, rows)}  const int x = threadIdx.x & 15, y = threadIdx.x >> 4;
   const weft_four* const thread_q = (const weft_four*)shared_q + y * ${pitchD};
-  const weft_four* const thread_k = (const weft_four*)shared_k + x * ${ahead.pitch};${
-    isApart
-      ? ''
-      : `
-  const weft_four* const thread_rest = (const weft_four*)shared_p + x * ${rest.pitch};`
-  }
+  const weft_four* const thread_k = (const weft_four*)shared_k + x * ${pitchD};
   const weft_some* const thread_v = (const weft_some*)shared_v + x;
-  weft_four* const thread_p = (weft_four*)shared_p + y * ${pitchP};
+  weft_four* const thread_p = (weft_four*)(shared_v + ${columns * (E / 4)}) + y * ${pitchP};
   float sums[${R}][${times}][${vector}] = {}, most[${R}], total[${R}] = {};
   for (int r = 0; r < ${R}; r++) most[r] = -weft_infinity();
 ${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m${pitchArgument(form, 'q')});
@@ -189,20 +122,22 @@ ${attentionTiles(form, rows, columns)}  weft_copy_q(shared_q, q, first_row, m${p
     weft_wait_copies();
     __syncthreads();
     weft_copy_v(shared_v, v, first_column, n${pitchArgument(form, 'v')});
-${
-  isApart
-    ? ''
-    : `    weft_copy_rest(shared_p, k, first_column, n${pitchArgument(form, 'k')});
-`
-}    float s[${R}][${C}] = {};
-${scoresText(tile, 'thread_k', 0, ahead.chunks, pitchD, ahead.pitch)}${
-  isApart
-    ? ''
-    : `    weft_wait_copies();
-    __syncthreads();
-    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n${pitchArgument(form, 'k')});
-${scoresText(tile, 'thread_rest', ahead.chunks, rest.chunks, pitchD, rest.pitch)}`
-}${scoreText(form, columns, {
+    float s[${R}][${C}] = {};
+#pragma unroll 4
+    for (int step = 0; step < ${chunksOf(inner)}; step++) {
+      weft_four b[${C}];
+#pragma unroll
+      for (int c = 0; c < ${C}; c++) b[c] = thread_k[c * ${SIDE * pitchD} + step];
+#pragma unroll
+      for (int r = 0; r < ${R}; r++) {
+        const weft_four a = thread_q[r * ${SIDE * pitchD} + step];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+#pragma unroll
+          for (int c = 0; c < ${C}; c++) s[r][c] = fmaf(a.v[e], b[c].v[e], s[r][c]);
+      }
+    }
+${scoreText(form, columns, {
   loop: `#pragma unroll
       for (int r = 0; r < ${R}; r++)
 #pragma unroll
@@ -226,7 +161,7 @@ ${scoresText(tile, 'thread_rest', ahead.chunks, rest.chunks, pitchD, rest.pitch)
 #pragma unroll
       for (int c = 0; c < ${C}; c++) {
         const float power = weft_power_of_two(fmaf(s[r][c], scale, -base));
-        ${isApart ? putText : 's[r][c] = power;'}
+        ((float*)(thread_p + r * ${SIDE * pitchP}))[x + c * ${SIDE}] = power;
         sum += power;
       }
       total[r] = total[r] * factor + sum;
@@ -237,21 +172,8 @@ ${scoresText(tile, 'thread_rest', ahead.chunks, rest.chunks, pitchD, rest.pitch)
     }
     weft_wait_copies();
     __syncthreads();
-${
-  isApart
-    ? `    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n${pitchArgument(form, 'k')});
-`
-    : `    // Rows of exponentials are read by the half of a warp that has them.
-#pragma unroll
-    for (int r = 0; r < ${R}; r++)
-#pragma unroll
-      for (int c = 0; c < ${C}; c++) {
-        const float power = s[r][c];
-        ${putText}
-      }
-    __syncwarp();
-`
-}#pragma unroll 4
+    if (tile + 1 < tiles) weft_copy_k(shared_k, k, first_column + ${columns}, n${pitchArgument(form, 'k')});
+#pragma unroll 2
     for (int step = 0; step < ${columns / 4}; step++) {
       weft_some b[4][${times}];
 #pragma unroll

@@ -3,12 +3,21 @@ import { isHalf } from '../../../graph/dtype.js';
 import { preludeFor } from '../prelude/prelude.js';
 import type { DeviceLimits } from '../schedules/schedule-rows.js';
 import {
+  printSlices,
+  type SlicesTile,
+  slicesColumns,
+  slicesRows,
+  slicesSharedBytes,
+  slicesThreads,
+  slicesTiles,
+} from './attention-float-slices.js';
+import {
   FLOATS_THREADS,
+  FLOATS_TILES,
   type FloatsTile,
   floatsColumns,
   floatsRows,
   floatsSharedBytes,
-  floatsTiles,
   printFloats,
 } from './attention-floats.js';
 import type { AttentionForm } from './attention-form.js';
@@ -61,14 +70,20 @@ export function attentionKernel(
   const { dtype, inner, width, map } = form;
   const blockCount = batch * Math.ceil(m / UNIT_ROWS);
   const all: readonly Candidate[] = !isHalf(dtype)
-    ? floatsTiles(inner, width).map((tile) => floatsKernel(form, tile))
+    ? [
+        ...slicesTiles(form).map((tile) => slicesKernel(form, tile)),
+        ...FLOATS_TILES.map((tile) => floatsKernel(form, tile)),
+      ]
     : [
         ...(hasWarpgroups && isForWarpgroups(form) ? [warpgroupsKernel(form, blockCount)] : []),
         ...halvesTiles(inner, width, blockCount).map((tile) => halvesKernel(form, tile)),
       ];
-  const fitting = all.find((each) => each.sharedByteLength + RESERVED_BYTES <= sharedByteLength);
+  const fitting = all.find(
+    ({ blocks = 1, ...each }) =>
+      blocks * (each.sharedByteLength + RESERVED_BYTES) <= sharedByteLength + RESERVED_BYTES,
+  );
   const chosen = fitting ?? all.at(-1)!;
-  const { print, columns, units, isSpecific = false, ...sizes } = chosen;
+  const { print, columns, units, blocks: _, isSpecific = false, ...sizes } = chosen;
   const text = (map === undefined ? '' : withoutPrelude([map])) + print();
   const schedule = `tiles of ${sizes.rows} × ${columns} by ${units}`;
   return { source: preludeFor(text) + text, ...sizes, isSpecific, schedule };
@@ -79,6 +94,8 @@ type Candidate = Omit<AttentionKernel, 'source' | 'isSpecific' | 'schedule'> & {
   /** Columns of a tile of scores, and by what they are computed. */
   readonly columns: number;
   readonly units: string;
+  /** Blocks that a multiprocessor should have room for. */
+  readonly blocks?: number;
   readonly print: () => string;
 };
 
@@ -103,6 +120,18 @@ function halvesKernel(form: AttentionForm, tile: HalvesTile): Candidate {
     units: 'warps (mma)',
     threads: tile.warps * 32,
     sharedByteLength: halvesSharedBytes(form, tile),
+  };
+}
+
+function slicesKernel(form: AttentionForm, tile: SlicesTile): Candidate {
+  return {
+    print: () => printSlices(form, tile),
+    rows: slicesRows(tile),
+    columns: slicesColumns(tile),
+    units: 'float32 units',
+    blocks: tile.blocks,
+    threads: slicesThreads(tile),
+    sharedByteLength: slicesSharedBytes(form, tile),
   };
 }
 
