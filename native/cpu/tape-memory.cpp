@@ -69,7 +69,8 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
     const int64_t lastRow = base + std::max<int64_t>(0, affine.row * (shape.rows - 1));
     if (lastRow + (instruction.endsWithLanes ? shape.lanes : padded) <= buffer.last) {
       const int64_t rowBytes = value.rows ? affine.row * size : 0;
-      const int64_t step = shape.rows > 1 ? shape.rows * rowBytes : padded * size;
+      const int64_t step =
+          shape.rows > 1 ? shape.rows * rowBytes : std::min(padded, tape.paddedWidth()) * size;
       const int64_t allBytes = (buffer.last - buffer.first) * size;
       const Ahead ahead =
           allBytes >= kFarBytes ? Ahead{from + step, rowBytes, size, allBytes >= kMemoryBytes} : Ahead{};

@@ -55,7 +55,43 @@ class Parser {
       markEnds(walk);
     }
     countStates();
+    tape->isSeamless = isSeamless();
     return tape;
+  }
+
+  // Whether registers of a block hold no more than chunks of equal lanes, where whole chunks are computed.
+  bool isSeamless() const {
+    const Tape& t = *tape_;
+    const auto isEmpty = [](const Section& section) { return section.empty(); };
+    if (t.loops.size() != 1 || t.loops[0].role != Role::lanes || t.tileLoops != 1 || t.inner != 1 ||
+        t.walks.size() != 1 || t.windowIndex >= 0 ||
+        !std::all_of(t.rowSections.begin(), t.rowSections.end(), isEmpty))
+      return false;
+    const auto isInPlace = [&](const Access& access) {
+      const Affine& affine = access.affine;
+      return access.bounds.empty() && affine.mode == LaneMode::stride && affine.lane == 1 &&
+             affine.offset >= 0 && affine.loops[0] == 1 &&
+             affine.offset + t.loops[0].extent <= t.buffers[access.buffer].elementCount;
+    };
+    const auto isDirect = [&](const Instruction& i) { return i.hasDirect && isInPlace(i.access); };
+    return std::all_of(t.walks[0].begin(), t.walks[0].end(), [&](const Instruction& i) {
+      const bool varies = t.values[i.value].lanes;
+      switch (i.code) {
+        case Opcode::load:
+          return i.indexValue < 0 && (varies ? isInPlace(i.access) : i.access.bounds.empty());
+        case Opcode::map:
+        case Opcode::cast:
+          return !i.loop && (isDirect(i) || !varies);
+        case Opcode::chain:
+          return varies && i.chain->reductions.empty() &&
+                 std::all_of(i.chain->outputs.begin(), i.chain->outputs.end(), isDirect);
+        case Opcode::store:
+          // It finds it there.
+          return varies && isInPlace(i.access);
+        default:
+          return false;
+      }
+    });
   }
 
   void countStates() {

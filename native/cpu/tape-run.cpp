@@ -21,22 +21,26 @@
 namespace weft::cpu {
 namespace {
 
+// Of each thread: what is lost at the end is a part of one.
+constexpr int64_t kLeastTasks = 16;
+
 void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
   const int64_t count = tiles.last - tiles.first;
   const bool isAlone = pool.size() == 1;
-  const int64_t grain = isAlone ? count : std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
+  // Lanes of several tiles may be one block.
+  const int64_t least = job.tape.isSeamless ? count / (kLeastTasks * pool.size()) : 1;
+  const int64_t grain = isAlone ? count : std::max<int64_t>({1, least, kTaskWork / workOfTile(job.tape)});
   const int64_t tasks = (count + grain - 1) / grain;
   if (tasks <= 1) {
     const WorkerLease worker(job);
-    for (int64_t tile = tiles.first; tile < tiles.last && !job.cancelled(); tile++) worker->runTile(tile);
+    worker->runTiles(tiles.first, tiles.last);
     job.tape.registry->streams().fence();
     return;
   }
   TapeWorkers workers(job, pool.workers());
   const auto run = [&](int64_t task, int worker) {
     const int64_t first = tiles.first + task * grain;
-    const int64_t last = std::min(tiles.last, first + grain);
-    for (int64_t tile = first; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
+    workers[worker].runTiles(first, std::min(tiles.last, first + grain));
     job.tape.registry->streams().fence();
   };
   pool.parallelFor(tasks, run, workers.count(), Distribution::shares);

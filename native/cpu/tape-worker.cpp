@@ -11,6 +11,9 @@ namespace {
 constexpr int kMostKeepers = 1024;
 std::atomic<int> keepers{0};
 
+// Lanes of blocks that are one, at most: a job is cancelled between them.
+constexpr int64_t kMostTogether = int64_t{1} << 18;
+
 }  // namespace
 
 IdleWorker::~IdleWorker() {
@@ -140,6 +143,12 @@ void TapeWorker::runTile(int64_t tile) {
   runStarted();
 }
 
+void TapeWorker::runTiles(int64_t first, int64_t last) {
+  if (tape_.isSeamless)
+    return runElements({first * tape_.take, std::min(last * tape_.take, tape_.loops[0].extent)});
+  for (int64_t tile = first; tile < last && !job_->cancelled(); tile++) runTile(tile);
+}
+
 void TapeWorker::runElements(Range elements) {
   for (int64_t at = elements.first; at < elements.last && !job_->cancelled();) {
     at += startElements(at, elements.last);
@@ -159,7 +168,7 @@ int64_t TapeWorker::startElements(int64_t first, int64_t last) {
   }
   const int64_t extent = tape_.loops[lanes].extent;
   const int64_t line = std::min(last - first, extent - starts_[lanes]);
-  tileValid_ = std::min(tape_.take, line);
+  tileValid_ = lanesTogether(line);
   if (tape_.loops[lanes].role == Role::shared) {
     // Rows of whole lanes, one behind the other.
     if (line >= tape_.take) tileRows_ = std::min(tape_.rows, line / tape_.take);
@@ -169,6 +178,12 @@ int64_t TapeWorker::startElements(int64_t first, int64_t last) {
     tileRows_ = std::min(tape_.rows, rows);
   }
   return tileRows_ * tileValid_;
+}
+
+int64_t TapeWorker::lanesTogether(int64_t elements) const {
+  if (elements <= tape_.take || !tape_.isSeamless || job_->isAliased || reads_)
+    return std::min(tape_.take, elements);
+  return std::max(tape_.take, std::min(kMostTogether, elements / kChunk * kChunk));
 }
 
 void TapeWorker::runStarted() {

@@ -42,6 +42,8 @@ class TapeWorker {
 
   // All of a tile.
   void runTile(int64_t tile);
+  // Tiles [first, last), until the job is cancelled.
+  void runTiles(int64_t first, int64_t last);
   // Of a map whose loops are its axes in order: elements of its domain in C order.
   void runElements(Range elements);
 
@@ -53,6 +55,8 @@ class TapeWorker {
   void runStarted();
   // Starts as many elements from one on as a block has, but not `last`; how many.
   int64_t startElements(int64_t first, int64_t last);
+  // Lanes of a block of so many elements in a row.
+  int64_t lanesTogether(int64_t elements) const;
 
   // Puts a row-level value that was left in a buffer where other threads look for it.
   void keepRow(int index, const Position& at);

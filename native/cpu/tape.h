@@ -220,6 +220,8 @@ class Tape {
   int windowIndex = -1;
   // Bytes that a worker's loops of elements need, one after the other.
   size_t loopByteLength = 0;
+  // Of a map of one axis that reads and writes everything in place: lanes of several blocks may be one block.
+  bool isSeamless = false;
   // Null: all of it is computed.
   std::unique_ptr<const Triangle> triangle;
   const Registry* registry = nullptr;

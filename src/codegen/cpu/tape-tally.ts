@@ -44,6 +44,7 @@ import { linesOf } from './tape-lines.js';
 import type { TapePlan } from './tape-plan.js';
 import { classOf, type LineRate, type TapeRate } from './tape-rates.js';
 import type { Section, TapeOp } from './tape-registers.js';
+import { joinedBlocks } from './tape-seamless.js';
 import type { Span } from './tape-spans.js';
 import { computedShare, movesOf, squareKernel, type Triangle } from './tape-triangle.js';
 
@@ -161,14 +162,15 @@ class Tally {
     const { loops, schedule, blocking } = this.#plan;
     const tiles = product(loops.tiles.map((loop) => loop.count));
     const blocks = tiles * product(loops.walks.map((loop) => loop.count));
+    const joined = joinedBlocks(this.#plan, blocks);
     this.#add('run', 1);
-    this.#add('tile', tiles);
-    this.#add('block', blocks * schedule.walks.length);
+    this.#add('tile', joined < blocks ? joined : tiles);
+    this.#add('block', joined * schedule.walks.length);
     for (const section of schedule.rowSections.slice(0, -1)) this.#section(section, loops.tiles, tiles);
     this.#walked = schedule.across ?? blocking;
     this.#section(schedule.rowSections.at(-1)!, loops.tiles, tiles);
     this.#walked = blocking;
-    for (const section of schedule.walks) this.#section(section, [...loops.tiles, ...loops.walks], blocks);
+    for (const section of schedule.walks) this.#section(section, [...loops.tiles, ...loops.walks], joined);
     const instructions = schedule.walks
       .flat()
       .reduce((sum, op) => sum + (op.kind === 'chain' ? op.chain.steps.length : 1), 1);
