@@ -82,9 +82,10 @@ const REDUCED_RATES = {
 export const SQUARE_ROWS = 8;
 /** Tiles that share a load which is kept, at most, so that it costs something still. */
 const MOST_SHARING_TILES = 64;
-/** Instructions times lanes of a task of a thread, as in `tape-job.h`, and threads for which tiles are made. */
+/** Instructions times lanes of a task of a thread, as in `tape-job.h`. */
 export const TASK_WORK = 2 ** 17;
-const MOST_THREADS = 16;
+/** Threads by which the order of sums is chosen, whatever there are: it decides bits. */
+const ORDER_THREADS = 16;
 /** Bytes of a line of the caches, which are those of a vector. */
 const LINE_BYTES = 64;
 
@@ -109,8 +110,13 @@ function basisOf(kernel: Kernel, levels: Levels): Basis {
   return { kernel, levels, sizes: sizesOf(kernel), isInBlocks, far: farShareOf(trafficOf(kernel)), singles };
 }
 
+/** How many of the threads a kernel's work is worth. */
+const sharersOf = (kernel: Kernel, threads: number): number =>
+  Math.min(Math.max(1, Math.floor((product(sizesOf(kernel)) * kernel.tape.length) / TASK_WORK)), threads);
+
 /** The estimate of one blocking, term by term. */
 class Estimate {
+  /** Of all terms but that of threads without work. */
   nanoseconds = 0;
   readonly #kernel: Kernel;
   readonly #blocking: Blocking;
@@ -122,6 +128,7 @@ class Estimate {
   readonly #rows: number;
   /** How often blocks are walked: those that do not hold all there is to reduce are loaded again in each phase. */
   readonly #walks: number;
+  readonly #tiles: number;
 
   readonly #singles: ReadonlySet<number>;
 
@@ -135,6 +142,7 @@ class Estimate {
     this.#singles = singles;
     this.#rows = this.#elements / blocking.width;
     this.#walks = this.#loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
+    this.#tiles = product(this.#loops.tiles.map((loop) => loop.count));
     this.#whole(levels, isInBlocks);
   }
 
@@ -148,10 +156,9 @@ class Estimate {
 
   #whole(levels: Levels, isInBlocks: Basis['isInBlocks']): void {
     const { tape, stores, reduced } = this.#kernel;
-    const tiles = product(this.#loops.tiles.map((loop) => loop.count));
+    const tiles = this.#tiles;
     const blocks = tiles * product(this.#loops.walks.map((loop) => loop.count));
     this.#add('tile', tiles);
-    this.#add('unshared', this.#elements * this.#unsharedPart(tiles));
     tape.forEach((instruction, i) => {
       if (!isInBlocks(i)) return;
       const bytes = byteLengthOf(instruction.dtype);
@@ -180,12 +187,13 @@ class Estimate {
     );
   }
 
-  /** The part of the threads that find neither tiles nor slots of their own. */
-  #unsharedPart(tiles: number): number {
-    const { reduced, tape } = this.#kernel;
-    const tasks = Math.floor((this.#elements * tape.length) / TASK_WORK);
-    const slots = product(reduced) / slotElements(this.#kernel, laneKindOf(this.#kernel, this.#blocking));
-    return Math.max(0, 1 - (tiles * Math.max(1, slots)) / Math.min(Math.max(1, tasks), MOST_THREADS));
+  /** The time by so many threads, of which a part may find neither tiles nor slots of their own. */
+  nanosecondsBy(threads: number): number {
+    const slots =
+      product(this.#kernel.reduced) / slotElements(this.#kernel, laneKindOf(this.#kernel, this.#blocking));
+    const pieces = this.#tiles * Math.max(1, slots);
+    const unshared = Math.max(0, 1 - pieces / sharersOf(this.#kernel, threads));
+    return this.nanoseconds + BLOCK_RATES.unshared * this.#elements * unshared;
   }
 
   /** Elements that are read or written through an affine map. */
@@ -250,14 +258,45 @@ class Estimate {
 
 /** The estimate of one blocking: it leaves out all that is the same in each. */
 export const nanosecondsOf = (kernel: Kernel, levels: Levels, blocking: Blocking): number =>
-  new Estimate(basisOf(kernel, levels), blocking).nanoseconds;
+  new Estimate(basisOf(kernel, levels), blocking).nanosecondsBy(ORDER_THREADS);
 
-/** Blockings by the time that they are estimated to take, the least first; among equals in their order. */
+/**
+ * Blockings by the time that they are estimated to take, the least first, among equals in their order: by a number of
+ * threads that is the same everywhere.
+ */
 export function byTime(kernel: Kernel, levels: Levels, blockings: readonly Blocking[]): readonly Blocking[] {
   if (blockings.length <= 1) return blockings;
+  return sortedBy(estimatesOf(kernel, levels, blockings), ORDER_THREADS);
+}
+
+/** The quickest of them by so many threads. */
+export const quickest = (
+  kernel: Kernel,
+  levels: Levels,
+  blockings: readonly Blocking[],
+  threads: number,
+): Blocking => sortedBy(estimatesOf(kernel, levels, blockings), threads)[0]!;
+
+/** Whether so many threads share a kernel as those do by which its order is chosen. */
+export const isSharedAlike = (kernel: Kernel, threads: number): boolean =>
+  sharersOf(kernel, threads) === sharersOf(kernel, ORDER_THREADS);
+
+interface Estimated {
+  readonly blocking: Blocking;
+  readonly estimate: Estimate;
+}
+
+function estimatesOf(kernel: Kernel, levels: Levels, blockings: readonly Blocking[]): readonly Estimated[] {
   const basis = basisOf(kernel, levels);
-  const times = new Map(blockings.map((each) => [each, new Estimate(basis, each).nanoseconds]));
-  return [...blockings].sort((a, b) => times.get(a)! - times.get(b)!);
+  return blockings.map((blocking) => ({ blocking, estimate: new Estimate(basis, blocking) }));
+}
+
+function sortedBy(estimates: readonly Estimated[], threads: number): readonly Blocking[] {
+  const timed = estimates.map(({ blocking, estimate }) => ({
+    blocking,
+    time: estimate.nanosecondsBy(threads),
+  }));
+  return timed.sort((a, b) => a.time - b.time).map(({ blocking }) => blocking);
 }
 
 /** One element at a time. */

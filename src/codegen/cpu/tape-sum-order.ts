@@ -26,7 +26,7 @@ import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
 import { candidates, resizedBlocks } from './tape-candidates.js';
-import { byTime, SINGLE } from './tape-cost.js';
+import { byTime, isSharedAlike, quickest, SINGLE } from './tape-cost.js';
 import { slotElements } from './tape-slots.js';
 
 /** Blocks of a slot. */
@@ -235,6 +235,14 @@ export const layoutInOrder = (kernel: Kernel, levels: Levels): Blocking => inOrd
 function inOrderByTime(kernel: Kernel, levels: Levels): readonly Blocking[] {
   const found = byTime(kernel, levels, blockingsInOrder(kernel, levels));
   return found.length > 0 ? found : [SINGLE];
+}
+
+/** The quickest by so many threads, with the bits of the cheapest; undefined: that one is. */
+export function layoutFor(kernel: Kernel, levels: Levels, threads: number): Blocking | undefined {
+  if (isSharedAlike(kernel, threads)) return undefined;
+  const alike = layoutsAlike(kernel, levels);
+  const found = quickest(kernel, levels, alike, threads);
+  return found === alike[0] ? undefined : found;
 }
 
 /** The blockings with the bits of the cheapest, from that one on. */

@@ -45,7 +45,7 @@ import { operandsOf } from './tape-fuse.js';
 import { planInTiles } from './tape-phase-memory.js';
 import { planBy, type TapePlan, type Walk } from './tape-plan.js';
 import type { Section, TapeOp } from './tape-registers.js';
-import { blockingsInOrder, layoutInOrder, layoutsAlike, resized } from './tape-sum-order.js';
+import { blockingsInOrder, layoutFor, layoutInOrder, layoutsAlike, resized } from './tape-sum-order.js';
 import { layoutInTriangle, squareKernel, squareOffsets, type Triangle } from './tape-triangle.js';
 
 /** A kernel as plain data for the addon. */
@@ -155,6 +155,23 @@ export const tapeBy = (source: Kernel, blocking: Blocking, triangle?: Triangle):
 
 /** The tape of a kernel. */
 export const encodeTape = (source: Kernel): TapeSpec => encoded(source, wholeLayout(source));
+
+/** Other layouts than the whole's, by numbers of threads and structures. */
+const layoutsFor = new LruCache<TapeLayout>(256, 1 << 14);
+
+/** The tape of a kernel that so many threads run as a whole: in the blocks that are quickest for them, with the same bits. */
+export function encodeFor(source: Kernel, threads: number): TapeSpec {
+  const { kernel, levels, triangle } = planTape(source);
+  const blocking = triangle === undefined ? layoutFor(kernel, levels, threads) : undefined;
+  if (blocking === undefined) return encodeTape(source);
+  const key = `${threads} ${kernelFingerprint(source)}`;
+  let layout = layoutsFor.get(key);
+  if (layout === undefined) {
+    layout = layoutOf(source, () => planBy(kernel, levels, blocking));
+    layoutsFor.set(key, layout, source.tape.length);
+  }
+  return encoded(source, layout);
+}
 
 /** The tape of a kernel that runs phase by phase. */
 export const encodePhases = (source: Kernel): TapeSpec => encoded(source, phaseLayout(source));

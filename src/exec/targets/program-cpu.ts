@@ -1,14 +1,17 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
-import { encodePhases, encodeTape, tapeBy } from '../../codegen/cpu/tape.js';
+import { availableParallelism } from 'node:os';
+import { encodeFor, encodePhases, encodeTape, tapeBy } from '../../codegen/cpu/tape.js';
 import type { Walk } from '../../codegen/cpu/tape-plan.js';
 import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { config } from '../../host/config.js';
+import { once } from '../../host/once.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
-import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
+import type { DevicePlan, KernelStep, Step, SweepStep } from '../plan/plan.js';
 import { cpuRates } from './cpu-probes.js';
 import { CPU } from './device.js';
 import { bufferSpecsInSlices, joinedRanges, loopSpec } from './program-spec.js';
@@ -24,7 +27,7 @@ export const cpuProgram = (plan: DevicePlan, walks?: Walks): ProgramSpec =>
 export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Slices<ProgramSpec> {
   const steps: StepSpec[] = [];
   for (const step of plan.steps) {
-    steps.push(stepSpec(step, walks));
+    steps.push(step.kind === 'kernel' ? wholeSpec(step, walks) : stepSpec(step, walks));
     yield;
   }
   const buffers = yield* bufferSpecsInSlices(plan);
@@ -64,6 +67,15 @@ function hasShortCalls({ steps }: DevicePlan): boolean {
 
 const stepSpec = (step: Step, walks: Walks): StepSpec =>
   step.kind === 'sweep' ? sweepSpec(step, (part) => launchSpec(part, AS_PREDICTED)) : launchSpec(step, walks);
+
+/** Those of the backend, about: its own answer loads the libraries that it names. */
+const threads = once(() => config().threads ?? availableParallelism());
+
+/** A kernel that runs as a whole, once. */
+const wholeSpec = (step: KernelStep, walks: Walks): StepSpec =>
+  walks.has(step.kernel)
+    ? launchSpec(step, walks)
+    : { kind: 'tape', tape: encodeFor(step.kernel, threads()), buffers: step.buffers };
 
 /** A step is one launch. */
 function launchSpec(step: Exclude<Step, SweepStep>, walks: Walks): Exclude<StepSpec, SweepSpec> {
