@@ -188,8 +188,10 @@ function withoutPanels(
   const bytesOf = (labels: readonly string[]): number =>
     windows
       .map(({ buffer }) => buffers[buffer]!)
-      .filter(({ label }) => labels.includes(label))
-      .reduce((sum, { byteLength }) => sum + byteLength, 0);
+      .reduce(
+        (sum, { label, byteLength }) => sum + labels.filter((one) => one === label).length * byteLength,
+        0,
+      );
   return {
     ...one,
     bytesRead: one.bytesRead - bytesOf(one.reads),

@@ -38,6 +38,43 @@ describe('a product on the CPU that is only reduced', () => {
   });
 });
 
+describe('an operand that a kernel computes', () => {
+  const [x, y] = [numbers([20_000, 10], 1), numbers([20_000, 10], 2)];
+  const scores = (a: Lazy): Lazy => a.sub(a.mean(0)).div(a.std(0));
+  const jobs: readonly [string, () => readonly [result: Lazy, ...operands: Lazy[]]][] = [
+    ['a map of rows', () => [x.exp().matmul(numbers([10, 9], 3)), x.exp()]],
+    ['a map of rows, of a product with several columns', () => [x.tanh().matmul(y.slice([0, 10])), x.tanh()]],
+    ['standard scores, by themselves', () => [scores(x).T.matmul(scores(x)), scores(x)]],
+    ['a map of rows that are summed', () => [y.T.matmul(x.exp()), x.exp()]],
+    [
+      'distances of all pairs',
+      () => {
+        const pairs = x.slice([0, 500], 'newaxis', [0, 3]).sub(y.slice('newaxis', [0, 400], [0, 3]));
+        const near = pairs.square().sum(-1).neg().exp();
+        return [near.matmul(numbers([400, 20], 4)), near];
+      },
+    ],
+  ];
+
+  it.each(jobs)('passes in panels, with the bits of one that is stored: %s', async (_, build) => {
+    const [result, ...operands] = build();
+    const { sweeps } = result.plan({ device });
+    expect(sweeps.map(({ tiles }) => tiles > 1)).toEqual([true]);
+    const stored = await compute([result, ...operands], { device });
+    expect((await result.compute({ device })).data).toEqual(stored[0]!.data);
+  });
+
+  it('is not stored, and not counted as read twice', () => {
+    const rows = p(20_000, 10);
+    const { steps } = scores(rows).T.matmul(scores(rows)).explain({ device });
+    const moved = steps.reduce((sum, { bytesRead, bytesWritten }) => sum + bytesRead + bytesWritten, 0);
+    expect(moved).toBeLessThan(2.02 * 20_000 * 10 * 4);
+    const mapped = rows.exp().matmul(p(10, 10)).explain({ device }).steps;
+    const bytes = mapped.reduce((sum, { bytesRead, bytesWritten }) => sum + bytesRead + bytesWritten, 0);
+    expect(bytes).toBeLessThan(1.01 * 2 * 20_000 * 10 * 4);
+  });
+});
+
 describe('a product is stored', () => {
   const product = p(500, 8).matmul(p(8, 500));
   it.each<[string, readonly Lazy[]]>([

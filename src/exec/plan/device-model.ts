@@ -6,7 +6,7 @@
 import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
-import type { DevicePlan, Step, SweepWindows } from './plan.js';
+import type { DevicePlan, KernelStep, Step, SweepWindows } from './plan.js';
 import type { LoweringModel, UnplacedBuffer } from './step-list.js';
 import type { StreamNeeds } from './streams.js';
 
@@ -36,7 +36,7 @@ export interface CostModel {
 
 /** A product that can be computed panel by panel, beside its storing as a whole. */
 export interface PanelChoice {
-  readonly product: CallStep;
+  readonly product: CallStep | KernelStep;
   /** Steps that read it, and what is made of it, in panels. */
   readonly followers: number;
   readonly tiles: number;
@@ -45,12 +45,16 @@ export interface PanelChoice {
   /** Bytes that all steps write and read of the values that pass in panels, and of the product. */
   readonly traffic: number;
   readonly byteLength: number;
+  /** Of a kernel's result: bytes of other operands that its readers read once more for each panel but one. */
+  readonly again: number;
 }
 
 /** When and in what size products pass through memory in panels. */
 export interface PanelModel {
   /** Of a product's panel: so many that it stays in a cache. */
-  readonly bytesOf: (product: CallStep) => number;
+  readonly bytesOf: (product: CallStep | KernelStep) => number;
+  /** Whether operands of products that a kernel computes may pass in panels, too. */
+  readonly ofOperands: boolean;
   /** Of products that are large enough. */
   readonly leastBytes: number;
   /** Why a product is computed in panels; `undefined`: it is not. */

@@ -7,7 +7,9 @@ import { formatMicroseconds } from '../../graph/format.js';
 import { config } from '../../host/config.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
+import { cpuInfo } from '../native/native.js';
 import type { PanelChoice, PanelModel } from '../plan/device-model.js';
+import type { KernelStep } from '../plan/plan.js';
 
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
 const MULTIPROCESSORS = 132;
@@ -27,24 +29,36 @@ const WORTH = 1.01;
 const MANY_BYTES = 4 * 2 ** 30;
 const WORTH_MANY = 1.1;
 
+/** Times that bytes read again count, beside bytes that are not stored: as measured on two cores of an EPYC. */
+const AGAIN = 32;
+
 /** Panels of a size that the user sets are for all products that are large enough. */
-function model(least: number, own: Pick<PanelModel, 'bytesOf' | 'choose'>): PanelModel | undefined {
+function model(least: number, own: Omit<PanelModel, 'leastBytes'>): PanelModel | undefined {
   const { panelByteLength: set } = config();
   if (set === 0) return undefined;
   const leastBytes = LEAST_PANELS * (set ?? least);
   if (set === undefined) return { leastBytes, ...own };
-  return { leastBytes, bytesOf: () => set, choose: () => 'WEFT_PANEL_BYTES is set' };
+  return { ...own, leastBytes, bytesOf: () => set, choose: () => 'WEFT_PANEL_BYTES is set' };
 }
 
 export const cudaPanels = (): PanelModel | undefined =>
-  model(CUDA_PANEL, { bytesOf: () => CUDA_PANEL, choose: chooseOnCuda });
+  model(CUDA_PANEL, { bytesOf: () => CUDA_PANEL, ofOperands: false, choose: chooseOnCuda });
 
-/** Panels save memory and its pages, and cost a call of threads and another reading of an operand each. */
+/**
+ * Panels save memory and its pages, and cost a call of threads and another reading of an operand each. A library may add up
+ * the parts of a sum in another order than the whole, as operands in panels would have it.
+ */
 export const cpuPanels = (): PanelModel | undefined =>
-  model(CPU_PANEL, { bytesOf: bytesOnCpu, choose: () => 'it stays in the cache' });
+  model(CPU_PANEL, { bytesOf: bytesOnCpu, ofOperands: cpuInfo().blas === null, choose: chooseOnCpu });
 
-const bytesOnCpu = (product: CallStep): number =>
-  Math.max(CPU_PANEL, callRow(product).panelBytes?.(product, LEAST_PANELS) ?? 0);
+const bytesOnCpu = (product: CallStep | KernelStep): number =>
+  product.kind === 'kernel'
+    ? CPU_PANEL
+    : Math.max(CPU_PANEL, callRow(product).panelBytes?.(product, LEAST_PANELS) ?? 0);
+
+/** Operands that are read again are packed again, too, by each thread. */
+const chooseOnCpu = ({ traffic, again }: PanelChoice): string | undefined =>
+  AGAIN * again > traffic ? undefined : 'it stays in the cache';
 
 /** The library stores what it computes in between, not meanwhile: times are added up. */
 function chooseOnCuda({
@@ -55,6 +69,7 @@ function chooseOnCuda({
   traffic,
   byteLength,
 }: PanelChoice): string | undefined {
+  if (product.kind === 'kernel') return undefined;
   const arithmetic = callRow(product).costOf(product, MULTIPROCESSORS).seconds;
   const whole = arithmetic + traffic / STORED_RATE;
   const inPanels = repeated * arithmetic + traffic / PANEL_RATE + tiles * (followers + 1) * GAP_SECONDS;

@@ -6,6 +6,9 @@
  *     t = a @ b            64 times:  256 rows of t = 256 rows of a @ b
  *     y = max(f(t), 1)  →             256 elements of y = max(f(256 rows of t), 1)
  *
+ * On the CPU so are operands of products that a kernel computes, which are larger than what is read again for each panel:
+ * f(x) @ w, or exp(-|x - y|²) @ w of the distances of all pairs.
+ *
  * That is a sweep whose inputs and results are on the device as a whole, so that a panel has the bits of the whole as
  * any tile has; the size of panels depends on the steps alone, not on a budget. Called by `device-planner.ts`.
  */
@@ -20,7 +23,7 @@ import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
 import { type PanelTiles, panelTiles } from './panel-tiles.js';
-import type { BytePitches, Cut, CutTask, Task, Touch } from './sweep-cuts.js';
+import type { BytePitches, CutTask, Task, Touch } from './sweep-cuts.js';
 import type { SizedSweep, SlotRules } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
@@ -50,9 +53,9 @@ export function* planWithPanels(
 /** A part of a plan: steps that run as a whole, or a sweep over panels. */
 type Item = { readonly step: Step } | { readonly sized: SizedSweep; readonly steps: readonly Step[] };
 
-/** A product with the steps that follow it. */
+/** A product with the steps that follow it, or a kernel with the products of what it makes. */
 interface Chain {
-  readonly product: CallStep;
+  readonly product: CallStep | KernelStep;
   readonly followers: readonly (KernelStep | CallStep)[];
   /** The values that pass through memory in panels: the product's first. */
   readonly values: ReadonlySet<number>;
@@ -81,8 +84,8 @@ class PanelPlanner {
     const chain = this.#chainFrom(step);
     const place = chain && this.#placeOf(chain);
     if (chain === undefined || place === undefined) return;
-    for (const cut of callRow(chain.product).panels!(chain.product)) {
-      const found = yield* this.#tiled(chain, cut);
+    for (const task of this.#tasksOf(chain.product)) {
+      const found = yield* this.#tiled(chain, task);
       const panels = found && this.#choose(chain, found);
       if (found === undefined || panels === undefined) continue;
       const { before, after } = place;
@@ -110,10 +113,28 @@ class PanelPlanner {
     return yield* planOfInSlices(staged, this.#model, sweeps);
   }
 
-  /** The steps that read a product's result, and what they make of it, up to where all is much smaller. */
+  /** The ways to make a result panel by panel. */
+  #tasksOf(step: Chain['product']): readonly CutTask[] {
+    if (step.kind === 'call')
+      return callRow(step).panels!(step).map((cut) => ({ step, ...buffersOf(step), cut, repeats: true }));
+    return this.#formsOf(step).flatMap(([task, ...more]) => (more.length === 0 ? [task as CutTask] : []));
+  }
+
+  /** Whether it is a product, or a kernel with one result where those of operands pass in panels. */
+  #isProduct(step: Step): step is Chain['product'] {
+    if (step.kind === 'call') return isProduct(step);
+    return this.#panels.ofOperands && step.kind === 'kernel' && resultsOf(step).length === 1;
+  }
+
+  /**
+   * The steps that read a product's result, and what they make of it, up to where all is much smaller; or the products that
+   * read a kernel's.
+   */
   #chainFrom(product: Step): Chain | undefined {
-    if (product.kind !== 'call' || callRow(product).panels === undefined) return undefined;
-    const [result] = buffersOf(product).writes as [number];
+    if (!this.#isProduct(product)) return undefined;
+    // It follows another product already.
+    if (!this.#items.some((item) => 'step' in item && item.step === product)) return undefined;
+    const [result] = resultsOf(product) as [number];
     const { byteLength, role } = this.#buffers[result]!;
     if (role !== 'temporary' || byteLength < this.#panels.leastBytes) return undefined;
     const values = new Set([result]);
@@ -126,6 +147,10 @@ class PanelPlanner {
         if (!reads.some((buffer) => values.has(buffer))) continue;
         if (!('step' in item) || (step.kind !== 'kernel' && step.kind !== 'call')) return undefined;
         followers.push(step);
+        if (product.kind === 'kernel') {
+          if (step.kind !== 'call' || !isProduct(step)) return undefined;
+          continue;
+        }
         for (const buffer of resultsOf(step)) {
           const made = this.#buffers[buffer]!;
           if (made.byteLength <= REDUCED * byteLength) continue;
@@ -161,9 +186,11 @@ class PanelPlanner {
     return { before, after };
   }
 
-  *#tiled(chain: Chain, cut: Cut): Slices<(PanelTiles & { readonly finish: readonly Step[] }) | undefined> {
-    const { product, followers, values } = chain;
-    let tasks: CutTask[] = [{ step: product, ...buffersOf(product), cut, repeats: true }];
+  *#tiled(
+    { followers, values }: Chain,
+    product: CutTask,
+  ): Slices<(PanelTiles & { readonly finish: readonly Step[] }) | undefined> {
+    let tasks = [product];
     const finish: Step[] = [];
     let found: PanelTiles | undefined;
     for (const step of followers) {
@@ -209,7 +236,7 @@ class PanelPlanner {
     const read = new Set(tasks.flatMap(({ reads }) => reads));
     const isOpen = ({ writes }: Task): boolean => writes.some((b) => values.has(b) && !read.has(b));
     const kept = swept.map((one, k) => (k > 0 && isOpen(one.task) ? { ...one, isKept: true } : one));
-    return yield* panelTiles(kept, rules, this.#panels.bytesOf(tasks[0]!.step as CallStep));
+    return yield* panelTiles(kept, rules, this.#panels.bytesOf(tasks[0]!.step as Chain['product']));
   }
 
   #choose({ product, followers, values }: Chain, { sized, repeated }: PanelTiles): Panels | undefined {
@@ -221,13 +248,33 @@ class PanelPlanner {
       .filter((buffer) => values.has(buffer))
       .reduce((sum, buffer) => sum + this.#buffers[buffer]!.byteLength, 0);
     const tiles = sized.tiles.length;
-    const work = { product, followers: followers.length, tiles, repeated, traffic, byteLength };
+    const again = product.kind === 'kernel' ? readAgain(sized, values) : 0;
+    const work = { product, followers: followers.length, tiles, repeated, traffic, byteLength, again };
     const reason = this.#isNeeded ? 'there is no room for the whole' : this.#panels.choose(work);
     const { slotByteLength } = sized.slots.find(({ buffer }) => buffer === result)!;
     return reason === undefined
       ? undefined
       : { label: key, byteLength, panelByteLength: slotByteLength, reason };
   }
+}
+
+const isProduct = (step: CallStep): boolean => callRow(step).panels !== undefined;
+
+/** Bytes that the readers of panels read again for each panel after the first: from one to the next at the same place. */
+function readAgain({ tasks, tiles }: SizedSweep, values: ReadonlySet<number>): number {
+  const readIn = (tile: number, k: number): readonly Touch[] => {
+    const span = tiles.at(tile)?.spans[k];
+    return span === undefined ? [] : tasks[k]!.task.cut!.touches(...span).reads;
+  };
+  let bytes = 0;
+  for (let k = 1; k < tasks.length; k++) {
+    const before = readIn(0, k);
+    for (const { buffer, first, last } of readIn(1, k)) {
+      const isSame = before.some((one) => one.buffer === buffer && one.first === first && one.last === last);
+      if (isSame && !values.has(buffer)) bytes += last - first;
+    }
+  }
+  return bytes * (tiles.length - 1);
 }
 
 const stepsOf = (item: Item): readonly Step[] => ('step' in item ? [item.step] : item.steps);
