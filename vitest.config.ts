@@ -59,6 +59,7 @@ const projects: TestProjectInlineConfiguration[] = [
         'test/sim/**/*.test.ts',
         ...CUDA,
         'test/conformance/**/*.test.ts',
+        'test/fusion/scans.test.ts',
         'test/guest/at-once.test.ts',
       ],
       // Where memory is watched, there are no graphs, there is one stream, and buffers lie elsewhere than planned.

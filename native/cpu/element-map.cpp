@@ -18,10 +18,15 @@ ElementMapRun::ElementMapRun(const ElementMap& map, const std::atomic<bool>* can
     : map_(map), buffers_(map.buffers), job_(jobOf(map.tape, buffers_.data(), cancel)), worker_(job_) {}
 
 void ElementMapRun::run(Range elements, void* given, void* result) {
-  const auto dtypeOf = [&](int buffer) { return map_.tape.buffers[buffer].dtype; };
-  if (given != nullptr) buffers_[map_.given] = stretchOf(given, elements, dtypeOf(map_.given));
-  if (result != nullptr) buffers_[map_.result] = stretchOf(result, elements, dtypeOf(map_.result));
+  if (given != nullptr)
+    buffers_[map_.given] = stretchOf(given, elements, map_.tape.buffers[map_.given].dtype);
+  if (result != nullptr) place(0, elements, result);
   worker_->runElements(elements);
+}
+
+void ElementMapRun::place(size_t result, Range elements, void* memory) {
+  const int buffer = map_.results[result];
+  buffers_[buffer] = stretchOf(memory, elements, map_.tape.buffers[buffer].dtype);
 }
 
 void ElementMapRun::fence() const { map_.tape.registry->streams().fence(); }

@@ -13,8 +13,12 @@ struct ElementMap {
   const Tape& tape;
   // The memory behind its buffers but `given` and, of a prologue, the result.
   std::vector<TapeBuffer> buffers;
-  // The buffer whose elements the routine has, or -1; the one that it writes.
-  int given, result;
+  // The buffer whose elements the routine has, or -1; those that it writes.
+  int given;
+  std::vector<int> results;
+  // Of each result the operation (ScanOp of scan-numbers.h) by which the routine combines its elements, which
+  // are in no memory, or -1.
+  std::vector<int> folds;
 };
 
 // One thread's.
@@ -23,8 +27,10 @@ class ElementMapRun {
   ElementMapRun(const ElementMap& map, const std::atomic<bool>* cancel);
 
   // Elements of a range, which are not empty: `given` holds those that the routine has; `result` takes those
-  // of the map, null: they go where its result lies.
+  // of the map, null: they go where its results lie.
   void run(Range elements, void* given, void* result);
+  // Where a range of elements of a result goes from now on.
+  void place(size_t result, Range elements, void* memory);
   void fence() const;
 
  private:

@@ -33,6 +33,8 @@ struct RoutineNeed {
   std::shared_ptr<const PreparedRoutine> prepared{};
   // Of values that it has in no memory and that a map may be of; 0: none.
   size_t values = 0;
+  // How many values a result of its epilogue that it combines has; 0: it combines none.
+  size_t folded = 0;
 };
 
 // Addresses of arrays, or where their first elements would be: those of the units that run are there.

@@ -43,10 +43,19 @@ struct ScanReal {
     if (b != b) return b;
     return (op == ScanOp::min ? b < a : b > a) ? b : a;
   }
+  // The same without branches, for numbers side by side.
+  static Wide choose(Wide a, Wide b) {
+    if constexpr (!kSelects) return combine(a, b);
+    const bool isBetter = op == ScanOp::min ? !(b >= a) : !(b <= a);
+    return isBetter & (a == a) ? b : a;
+  }
+  // Whether b leaves a as it is.
+  static bool keeps(Wide a, Wide b) { return op == ScanOp::min ? b >= a : b <= a; }
 };
 
 template <typename Part, ScanOp op>
 struct ScanComplex {
+  static constexpr bool kSelects = false;
   using Element = ScanPair<Part>;
   using Wide = ScanPair<double>;
   static Wide widen(Element a) { return {static_cast<double>(a.re), static_cast<double>(a.im)}; }
@@ -58,11 +67,13 @@ struct ScanComplex {
     if (b.re == 1.0 && b.im == 0.0) return a;
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
+  static Wide choose(Wide a, Wide b) { return combine(a, b); }
 };
 
 // A sum of exponentials: its largest exponent, and the sum relative to that one.
 template <typename T>
 struct ScanExponentials {
+  static constexpr bool kSelects = false;
   using Element = T;
   using Wide = ScanPair<double>;
   static Wide widen(Element a) { return {static_cast<double>(a), 1.0}; }
@@ -75,6 +86,7 @@ struct ScanExponentials {
     if (a.re > b.re) return {a.re, a.im + b.im * std::exp(b.re - a.re)};
     return {b.re, a.im * std::exp(a.re - b.re) + b.im};
   }
+  static Wide choose(Wide a, Wide b) { return combine(a, b); }
 };
 
 [[noreturn]] inline void refuseScanType() { throw std::invalid_argument("a dtype that the operation has"); }

@@ -3,17 +3,24 @@
 // those totals. Tiles do not depend on one another, and threads take them by turns. Floating-point numbers
 // are combined in double, one after the other, and rounded once. Maps before and behind a scan go with it, a
 // stretch of a tile at a time.
+//
+// A scan of several tiles without the values before them goes over memory once: threads take tiles in their
+// order, and each combines its total with the value before it, and scans the tile while it is in a cache.
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <limits>
+#include <new>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "cpu/element-map.h"
 #include "cpu/routines.h"
+#include "cpu/scan-fold.h"
 #include "cpu/scan-numbers.h"
+#include "cpu/spin.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
 
@@ -26,6 +33,11 @@ constexpr int64_t kLeastElements = 1 << 14;
 constexpr int64_t kColumns = 1024;
 // A line's total is combined in so many parts at a time.
 constexpr int64_t kParts = 8;
+// Columns that a thread goes along at a time where tiles are scanned in their order: a tile stays in the
+// second-level cache.
+constexpr int64_t kOrderedColumns = 128;
+// Looks for the value before a tile until another thread may have the processor.
+constexpr int kLooks = 64;
 
 struct Tiles {
   DType dtype;
@@ -42,6 +54,14 @@ struct Tiles {
   int64_t units() const {
     return columns == 0 ? (count() + tilesPerUnit - 1) / tilesPerUnit : (inner + columns - 1) / columns;
   }
+  // Bytes of the turns of chains of tiles, before values of up to 16 bytes.
+  size_t turnBytes() const {
+    return (static_cast<size_t>(outer * groups()) * sizeof(std::atomic<int64_t>) + 15) / 16 * 16;
+  }
+  // Whether the values before tiles are found on the way, in one unit.
+  bool isOrdered() const { return !isCarried && tile < length; }
+  int64_t width() const { return std::min(inner, kOrderedColumns); }
+  int64_t groups() const { return (inner + width() - 1) / width(); }
 };
 
 DType readType(int64_t dtype) {
@@ -108,9 +128,19 @@ class ScanMaps {
   explicit ScanMaps(const RoutineJob& job, const std::atomic<bool>* cancel) {
     if (job.prologue) prologue_.emplace(*job.prologue, cancel);
     if (job.epilogue) epilogue_.emplace(*job.epilogue, cancel);
+    for (size_t k = 0; job.epilogue && k < job.epilogue->results.size(); k++) {
+      const int op = job.epilogue->folds[k];
+      const DType dtype = job.epilogue->tape.buffers[job.epilogue->results[k]].dtype;
+      if (op >= 0)
+        folds_.push_back({k, makeScanFold(dtype, static_cast<ScanOp>(op), job.results[k], kMapped)});
+    }
     if (!job.prologue) in_ = reinterpret_cast<const Element*>(job.operands[0]);
     out_ = reinterpret_cast<Element*>(job.results[0]);
     if (job.prologue || job.epilogue) stretch_.resize(kMapped);
+  }
+  // Of tiles that are scanned in their order.
+  ScanMaps(const Tiles& t, const RoutineJob& job, const std::atomic<bool>* cancel) : ScanMaps(job, cancel) {
+    if (!stretch_.empty()) stretch_.resize(t.tile * t.width());
   }
 
   // Rows of `count` of `inner` elements that are read and written at a time.
@@ -129,8 +159,46 @@ class ScanMaps {
     return at(first);
   }
   Element* out(int64_t first) { return epilogue_ ? at(first) : out_; }
+
+  // `count` elements of each of some rows: where the first is, and from row to row.
+  struct Rows {
+    Element* data;
+    int64_t pitch;
+  };
+  // Those that are scanned: of a prologue, all are computed.
+  Rows readRows(int64_t first, int64_t rows, int64_t inner, int64_t count) {
+    // They are not written.
+    if (!prologue_) return {const_cast<Element*>(in_) + first, inner};
+    eachRow(first, rows, inner, count, [&](int64_t from, int64_t size, int64_t done) {
+      prologue_->run({from, from + size}, nullptr, stretch_.data() + done);
+    });
+    return {stretch_.data(), count};
+  }
+  // Where results go, rows that follow one another; with an epilogue, they go on from there.
+  Rows outRows(int64_t first, int64_t inner, int64_t count) {
+    return epilogue_ ? Rows{stretch_.data(), count} : Rows{out_ + first, inner};
+  }
+  void writeTileRows(int64_t first, int64_t done, int64_t rows, int64_t inner, int64_t count) {
+    if (!epilogue_) return;
+    eachRow(first + done * inner, rows, inner, count, [&](int64_t from, int64_t size, int64_t at) {
+      take({from, from + size}, stretch_.data() + done * count + at);
+    });
+  }
   void write(int64_t first, int64_t last) {
-    if (epilogue_) epilogue_->run({first, last}, stretch_.data(), nullptr);
+    if (epilogue_) take({first, last}, stretch_.data());
+  }
+  // Rows of a line each, the first of them the number `row`.
+  void writeRows(int64_t first, int64_t last, int64_t row, int64_t length) {
+    if (!epilogue_) return;
+    run({first, last}, stretch_.data());
+    for (Fold& fold : folds_) fold.values->takeRows(row, (last - first) / length, length);
+  }
+  // A tile of so many columns, whose partial results are at a place of all.
+  void begin(int64_t columns) {
+    for (Fold& fold : folds_) fold.values->begin(columns);
+  }
+  void endAt(int64_t at) {
+    for (Fold& fold : folds_) fold.values->end(at);
   }
   // Stores past the caches are complete before other threads read them.
   void end() {
@@ -138,13 +206,35 @@ class ScanMaps {
   }
 
  private:
+  void run(Range elements, Element* given) {
+    for (Fold& fold : folds_) epilogue_->place(fold.result, elements, fold.values->elements());
+    epilogue_->run(elements, given, nullptr);
+  }
+  void take(Range elements, Element* given) {
+    run(elements, given);
+    for (Fold& fold : folds_) fold.values->take(elements.last - elements.first);
+  }
+
+  // Calls `each` with the elements of rows that lie side by side: first, how many, how many before them.
+  template <typename Each>
+  static void eachRow(int64_t first, int64_t rows, int64_t inner, int64_t count, const Each& each) {
+    if (count == inner) return each(first, rows * count, 0);
+    for (int64_t r = 0; r < rows; r++) each(first + r * inner, count, r * count);
+  }
+
   // Elements of a stretch are read before the results at their places are written.
   Element* at(int64_t first) {
     return reinterpret_cast<Element*>(reinterpret_cast<uintptr_t>(stretch_.data()) -
                                       static_cast<uintptr_t>(first) * sizeof(Element));
   }
 
+  struct Fold {
+    size_t result;
+    std::unique_ptr<ScanFold> values;
+  };
+
   std::optional<ElementMapRun> prologue_, epilogue_;
+  std::vector<Fold> folds_;
   const Element* in_ = nullptr;
   Element* out_;
   std::vector<Element> stretch_;
@@ -156,6 +246,17 @@ struct Scanner {
   using Wide = typename N::Wide;
   using Maps = ScanMaps<Element>;
 
+  // A row of columns, added to their sums, and scanned with them. Apart: each is in several places.
+  [[gnu::noinline]] static void addRow(const Element* row, int64_t count, Wide* sums) {
+    for (int64_t c = 0; c < count; c++) sums[c] = N::choose(sums[c], N::widen(row[c]));
+  }
+  [[gnu::noinline]] static void scanRow(const Element* row, Element* to, int64_t count, Wide* sums) {
+    for (int64_t c = 0; c < count; c++) {
+      sums[c] = N::choose(sums[c], N::widen(row[c]));
+      to[c] = N::round(sums[c]);
+    }
+  }
+
   // Columns [from, from + count) of a tile.
   static void scan(const Tiles& t, const RoutineJob& job, Maps& maps, int64_t k, int64_t from,
                    int64_t count) {
@@ -166,30 +267,29 @@ struct Scanner {
     } else {
       std::fill_n(sums.begin(), count, N::identity());
     }
+    maps.begin(count);
     inStretches(t, k, maps.rows(count, t.inner), [&](int64_t row, int64_t rows) {
       const int64_t first = row * t.inner + from;
       const int64_t last = first + (rows - 1) * t.inner + count;
       const Element* in = maps.read(first, last);
       Element* out = maps.out(first);
       if (t.inner == 1) {
-        Wide sum = sums[0];
-        alongStretch(t, row, rows, [&](int64_t i) {
-          sum = N::combine(sum, N::widen(in[i]));
-          out[i] = N::round(sum);
-        });
-        sums[0] = sum;
+        sums[0] = scanStretch(t, in, out, row, rows, sums[0]);
       } else {
         alongStretch(t, row, rows, [&](int64_t i) {
-          const auto* own = in + i * t.pitchOfOperand + from;
-          auto* to = out + i * t.pitchOfResult + from;
-          for (int64_t c = 0; c < count; c++) {
-            sums[c] = N::combine(sums[c], N::widen(own[c]));
-            to[c] = N::round(sums[c]);
-          }
+          scanRow(in + i * t.pitchOfOperand + from, out + i * t.pitchOfResult + from, count, sums.data());
         });
       }
       maps.write(first, last);
     });
+    maps.endAt(k * t.inner + from);
+  }
+
+  // Elements [first, first + count) of a line.
+  static Wide scanStretch(const Tiles& t, const Element* in, Element* out, int64_t first, int64_t count,
+                          Wide sum) {
+    const int64_t begin = t.isReverse ? first + count - 1 : first;
+    return scanLine(in + begin, out + begin, count, t.isReverse ? -1 : 1, sum);
   }
 
   // Whole rows [first, last) of one line each.
@@ -199,14 +299,8 @@ struct Scanner {
       const int64_t begin = row * t.length, end = std::min(last, row + together) * t.length;
       const Element* in = maps.read(begin, end);
       Element* out = maps.out(begin);
-      for (int64_t at = begin; at < end; at += t.length) {
-        Wide sum = N::identity();
-        alongStretch(t, at, t.length, [&](int64_t i) {
-          sum = N::combine(sum, N::widen(in[i]));
-          out[i] = N::round(sum);
-        });
-      }
-      maps.write(begin, end);
+      for (int64_t at = begin; at < end; at += t.length) scanStretch(t, in, out, at, t.length, N::identity());
+      maps.writeRows(begin, end, row, t.length);
     }
   }
 
@@ -222,10 +316,8 @@ struct Scanner {
     inStretches(t, k, maps.rows(count, t.inner), [&](int64_t row, int64_t rows) {
       const int64_t first = row * t.inner + from;
       const Element* in = maps.read(first, first + (rows - 1) * t.inner + count);
-      alongStretch(t, row, rows, [&](int64_t i) {
-        const auto* own = in + i * t.pitchOfOperand + from;
-        for (int64_t c = 0; c < count; c++) sums[c] = N::combine(sums[c], N::widen(own[c]));
-      });
+      alongStretch(t, row, rows,
+                   [&](int64_t i) { addRow(in + i * t.pitchOfOperand + from, count, sums.data()); });
     });
     std::copy_n(sums.begin(), count, out);
   }
@@ -238,20 +330,153 @@ struct Scanner {
     Tiles forward = t;
     forward.isReverse = false;
     inStretches(forward, k, maps.rows(1, 1), [&](int64_t first, int64_t count) {
-      const Element* own = maps.read(first, first + count) + first;
-      int64_t i = 0;
-      for (; i + kParts <= count; i += kParts) {
-        for (int64_t p = 0; p < kParts; p++) parts[p] = N::combine(parts[p], N::widen(own[i + p]));
-      }
-      for (int64_t p = 0; i < count; i++, p++) parts[p] = N::combine(parts[p], N::widen(own[i]));
+      addParts(maps.read(first, first + count) + first, count, parts);
     });
+    return wholeOf(parts);
+  }
+
+  using Parts = std::array<Wide, kParts>;
+  [[gnu::noinline]] static void addParts(const Element* own, int64_t count, Parts& parts) {
+    int64_t i = 0;
+    for (; i + kParts <= count; i += kParts) {
+      for (int64_t p = 0; p < kParts; p++) parts[p] = N::choose(parts[p], N::widen(own[i + p]));
+    }
+    for (int64_t p = 0; i < count; i++, p++) parts[p] = N::choose(parts[p], N::widen(own[i]));
+  }
+  static Wide wholeOf(const Parts& parts) {
     Wide sum = parts[0];
     for (int64_t p = 1; p < kParts; p++) sum = N::combine(sum, parts[p]);
     return sum;
   }
 
+  // Scans a line from `sum` on, `step` 1 or -1.
+  [[gnu::noinline]] static Wide scanLine(const Element* in, Element* out, int64_t count, int64_t step,
+                                         Wide sum) {
+    int64_t i = 0;
+    if constexpr (N::kSelects) {
+      // Of elements of which none is chosen, all results are the one before them.
+      for (; i + kParts <= count; i += kParts) {
+        bool isKept = true;
+        for (int64_t p = 0; p < kParts; p++) isKept &= N::keeps(sum, N::widen(in[(i + p) * step]));
+        for (int64_t p = 0; p < kParts; p++) {
+          if (!isKept) sum = N::combine(sum, N::widen(in[(i + p) * step]));
+          out[(i + p) * step] = N::round(sum);
+        }
+      }
+    }
+    for (; i < count; i++) {
+      sum = N::combine(sum, N::widen(in[i * step]));
+      out[i * step] = N::round(sum);
+    }
+    return sum;
+  }
+
+  // Tiles in their order: `turns` counts those of a chain of tiles, one behind another, whose value before
+  // the next one is in `values`.
+  struct Chains {
+    const int64_t width;
+    Wide* values;
+    std::atomic<int64_t>* turns;
+  };
+
+  // Columns of a tile, rows [first, first + rows) of all lines, when its turn comes; false: the run ends.
+  template <typename Wait>
+  static bool orderedTile(const Tiles& t, Maps& maps, const Chains& chains, int64_t task, const Wait& wait) {
+    const int64_t group = task % t.groups(), turn = task / t.groups() % t.perLine();
+    const int64_t line = task / t.groups() / t.perLine(), chain = line * t.groups() + group;
+    const int64_t from = group * t.width(), count = std::min(t.width(), t.inner - from);
+    const int64_t start = (t.isReverse ? t.perLine() - 1 - turn : turn) * t.tile;
+    const int64_t rows = std::min(t.tile, t.length - start);
+    const int64_t first = (line * t.length + start) * t.inner + from;
+    const auto in = maps.readRows(first, rows, t.inner, count);
+    const bool isLast = turn + 1 == t.perLine();
+    std::array<Wide, kOrderedColumns> own, sums;
+    const auto rowOf = [&](int64_t done) { return t.isReverse ? rows - 1 - done : done; };
+    if (!isLast && t.inner == 1) {
+      Parts parts;
+      parts.fill(N::identity());
+      addParts(in.data, rows, parts);
+      own[0] = wholeOf(parts);
+    } else if (!isLast) {
+      std::fill_n(own.begin(), count, N::identity());
+      for (int64_t r = 0; r < rows; r++) {
+        addRow(in.data + rowOf(r) * in.pitch, count, own.data());
+      }
+    }
+    if (!wait(chains.turns[chain], turn)) return false;
+    Wide* values = chains.values + chain * chains.width;
+    std::copy_n(values, count, sums.begin());
+    if (!isLast) {
+      for (int64_t c = 0; c < count; c++) values[c] = N::combine(sums[c], own[c]);
+      chains.turns[chain].store(turn + 1, std::memory_order_release);
+    }
+    const auto out = maps.outRows(first, t.inner, count);
+    maps.begin(count);
+    const int64_t together = t.inner == 1 ? kMapped : std::max<int64_t>(1, kMapped / count);
+    for (int64_t done = 0; done < rows; done += together) {
+      const int64_t some = std::min(together, rows - done);
+      const int64_t lowest = t.isReverse ? rows - done - some : done;
+      if (t.inner == 1) {
+        const int64_t begin = rowOf(done);
+        sums[0] = scanLine(in.data + begin, out.data + begin, some, t.isReverse ? -1 : 1, sums[0]);
+      } else {
+        for (int64_t r = done; r < done + some; r++) {
+          scanRow(in.data + rowOf(r) * in.pitch, out.data + rowOf(r) * out.pitch, count, sums.data());
+        }
+      }
+      maps.writeTileRows(first, lowest, some, t.inner, count);
+    }
+    maps.endAt((line * t.perLine() + start / t.tile) * t.inner + from);
+    return true;
+  }
+
+  static void runInOrder(const Tiles& t, const RoutineJob& job, ThreadPool& pool,
+                         const std::atomic<bool>* cancel) {
+    const int64_t all = t.outer * t.groups(), tasks = t.count() * t.groups();
+    auto* turns = reinterpret_cast<std::atomic<int64_t>*>(job.workspace.data);
+    auto* values = reinterpret_cast<Wide*>(job.workspace.data + t.turnBytes());
+    const Chains chains{t.width(), values, turns};
+    std::fill_n(values, all * t.width(), N::identity());
+    for (int64_t k = 0; k < all; k++) new (turns + k) std::atomic<int64_t>(0);
+    std::atomic<int64_t> next{0};
+    std::atomic<bool> fails{false};
+    const auto ends = [&] {
+      return fails.load(std::memory_order_relaxed) ||
+             (cancel != nullptr && cancel->load(std::memory_order_relaxed));
+    };
+    // The tile before was taken before this one, by a thread that runs.
+    const auto wait = [&](const std::atomic<int64_t>& turn, int64_t own) {
+      for (int looks = 0; turn.load(std::memory_order_acquire) != own; looks++) {
+        if (ends()) return false;
+        if (looks < kLooks) {
+          pause();
+        } else {
+          std::this_thread::yield();
+        }
+      }
+      return true;
+    };
+    const int64_t ofTile = t.tile * t.width();
+    const int64_t threads = std::clamp<int64_t>(tasks * ofTile / kLeastElements, 1, pool.workers());
+    const auto run = [&](int64_t, int) {
+      try {
+        Maps maps(t, job, cancel);
+        while (!ends()) {
+          const int64_t task = next.fetch_add(1, std::memory_order_relaxed);
+          if (task >= tasks || !orderedTile(t, maps, chains, task, wait)) break;
+        }
+        maps.end();
+      } catch (...) {
+        fails.store(true, std::memory_order_relaxed);
+        throw;
+      }
+    };
+    pool.parallelFor(threads, run, static_cast<int>(threads));
+  }
+
   static void run(const Tiles& t, bool isTotal, const RoutineJob& job, Range units, ThreadPool& pool,
                   const std::atomic<bool>* cancel) {
+    if (!isTotal && t.isOrdered()) return runInOrder(t, job, pool, cancel);
     const bool inTiles = t.columns == 0;
     const int64_t first = inTiles ? units.first * t.tilesPerUnit : 0;
     const int64_t last = inTiles ? std::min(t.count(), units.last * t.tilesPerUnit) : t.count();
@@ -293,6 +518,12 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   if (kIsTotal) return {{bytes}, {ofTiles}, {}, t.units()};
   RoutineNeed need{{bytes}, {bytes}, {}, t.units()};
   if (t.isCarried) need.operands.push_back(ofTiles);
+  if (t.columns == 0) need.folded = static_cast<size_t>(t.count() * t.inner);
+  if (t.isOrdered()) {
+    if (t.columns > 0 || t.units() != 1) throw std::invalid_argument("tiles of one unit, in their order");
+    need.workspace.most = t.turnBytes() + static_cast<size_t>(t.outer * t.groups() * t.width()) * wide;
+    need.workspace.least = need.workspace.most;
+  }
   return need;
 }
 

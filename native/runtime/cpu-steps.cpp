@@ -186,7 +186,7 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
   std::optional<cpu::ElementMap> prologue, epilogue;
   const auto bind = [&](const std::optional<RoutineMap>& map, std::optional<cpu::ElementMap>& bound) {
     if (!map) return;
-    bound.emplace(cpu::ElementMap{*map->tape, {}, map->given, map->result});
+    bound.emplace(cpu::ElementMap{*map->tape, {}, map->given, map->results, map->folds});
     for (size_t i = 0; i < map->buffers.size(); i++)
       bound->buffers.push_back(map->buffers[i] < 0 ? cpu::TapeBuffer{nullptr, 0, 0}
                                                    : tapeBuffer(*map->tape, i, map->buffers[i]));
@@ -194,8 +194,10 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
   };
   bind(step.prologue, prologue);
   bind(step.epilogue, epilogue);
-  if (epilogue)
-    epilogue->buffers[epilogue->result] = tapeBuffer(epilogue->tape, epilogue->result, step.results[0]);
+  for (size_t k = 0; epilogue && k < epilogue->results.size(); k++) {
+    const int own = epilogue->results[k];
+    if (epilogue->folds[k] < 0) epilogue->buffers[own] = tapeBuffer(epilogue->tape, own, step.results[k]);
+  }
   const cpu::RoutineJob job{step.numbers,
                             operands,
                             results,

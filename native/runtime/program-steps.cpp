@@ -5,6 +5,7 @@
 
 #include "cpu/element-map.h"
 #include "cpu/routines.h"
+#include "cpu/scan-fold.h"
 #include "cpu/tape.h"
 #include "cuda/library-routines.h"
 #include "runtime/device.h"
@@ -187,18 +188,28 @@ RoutineMap readRoutineMap(const Fields& fields, const Program& program, size_t b
   for (size_t i = 0; i < wanted.size(); i++) {
     const int buffer = map.buffers[i];
     const bool isElsewhere = wanted[i].isOutput || static_cast<int>(i) == map.given;
-    if (isElsewhere != (buffer < 0) || (wanted[i].isOutput && map.result >= 0) ||
-        (buffer >= 0 && program.buffers[buffer].byteLength < bytesOf(i)))
+    if (isElsewhere != (buffer < 0) || (buffer >= 0 && program.buffers[buffer].byteLength < bytesOf(i)))
       values::reject(values::item(fields.path("buffers"), i), "memory of what is read");
-    if (wanted[i].isOutput) map.result = static_cast<int>(i);
+    if (wanted[i].isOutput) map.results.push_back(static_cast<int>(i));
   }
-  if (map.result < 0) fields.reject("tape", "one with a result");
-  if (bytesOf(isPrologue ? map.result : map.given) != bytes)
+  if (map.results.empty() || (isPrologue && map.results.size() > 1))
+    fields.reject("tape", "one with a result");
+  map.folds.assign(map.results.size(), -1);
+  if (fields.has("folds"))
+    map.folds = fields.list("folds", [](const Napi::Value& item, const std::string& path) {
+      return static_cast<int>(values::integer(item, path, -1, cpu::kScanOps - 1));
+    });
+  if (map.folds.size() != map.results.size()) fields.reject("folds", "one for each result");
+  if (bytesOf(isPrologue ? map.results[0] : map.given) != bytes)
     fields.reject("tape", "of the routine's elements");
   try {
-    cpu::checkElementMap(*map.tape, wanted[map.result].elementCount);
-    if (!isPrologue && wanted[map.given].elementCount != wanted[map.result].elementCount)
-      throw std::invalid_argument("a map of the routine's elements");
+    for (size_t k = 0; k < map.results.size(); k++) {
+      const cpu::Buffer& result = wanted[map.results[k]];
+      cpu::checkElementMap(*map.tape, result.elementCount);
+      if (!isPrologue && wanted[map.given].elementCount != result.elementCount)
+        throw std::invalid_argument("a map of the routine's elements");
+      if (map.folds[k] >= 0) cpu::checkScanFold(result.dtype, map.folds[k]);
+    }
   } catch (const std::invalid_argument& error) {
     fields.reject("tape", error.what());
   }
@@ -239,9 +250,14 @@ Step readRoutine(const Fields& fields, const Program& program) {
   }
   if (fields.has("epilogue")) {
     step.epilogue = readRoutineMap(fields.object("epilogue"), program, need.results[0], false);
-    const cpu::Buffer& result = step.epilogue->tape->buffers[step.epilogue->result];
-    need.results[0] =
-        static_cast<size_t>(result.elementCount) * kElementBytes[static_cast<int>(result.dtype)];
+    need.results.clear();
+    for (size_t k = 0; k < step.epilogue->results.size(); k++) {
+      const cpu::Buffer& result = step.epilogue->tape->buffers[step.epilogue->results[k]];
+      const bool isFold = step.epilogue->folds[k] >= 0;
+      if (isFold && need.folded == 0) fields.reject("name", "a routine that combines elements: " + step.name);
+      const size_t count = isFold ? need.folded : static_cast<size_t>(result.elementCount);
+      need.results.push_back(count * kElementBytes[static_cast<int>(result.dtype)]);
+    }
   }
   const auto read = [&](const char* name, const std::vector<size_t>& bytes, bool isWritten) {
     const std::vector<int> buffers = readBuffers(fields, name, program);

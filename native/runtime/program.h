@@ -173,12 +173,14 @@ struct ZeroStep {
 };
 
 // A map of the elements that a routine of the CPU reads or gives. Buffers are -1 where they are in no memory,
-// and for a routine's result.
+// and for a routine's results.
 struct RoutineMap {
   std::shared_ptr<const cpu::Tape> tape;
   std::vector<int> buffers;
-  // The tape's buffer that the routine's elements are, or -1; the one that it writes.
-  int given = -1, result = -1;
+  // The tape's buffer that the routine's elements are, or -1.
+  int given = -1;
+  // Those that it writes, and of each the operation by which the routine combines its elements, or -1.
+  std::vector<int> results, folds;
 };
 
 // A routine over whole buffers: of the CPU (cpu/routines.h), or of a library on a GPU

@@ -259,7 +259,9 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges: edgesOf(partition, new Positions(located), bytesByLabel(plan)).filter(isInMemory(plan)),
+    edges: edgesOf(partition, new Positions(located), bytesByLabel(plan))
+      .filter(isInMemory(plan))
+      .filter(isReadBehind(steps)),
     results: plan.values.filter(({ role }) => role === 'output').map(({ label }) => label),
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
@@ -363,6 +365,12 @@ function isInMemory(plan: Plan): (edge: ExplainedEdge) => boolean {
   );
   return ({ buffer }) => !passed.has(buffer);
 }
+
+/** Not of values that are read within the step that gives them alone, as a scan's maps are. */
+const isReadBehind =
+  (steps: readonly ExplainedStep[]) =>
+  ({ buffer, from }: ExplainedEdge): boolean =>
+    steps.some(({ reads }, k) => k > from && reads.includes(buffer));
 
 const bytesByLabel = ({ values }: Plan): Map<string, number> =>
   new Map(values.map(({ label, byteLength }) => [label, byteLength]));

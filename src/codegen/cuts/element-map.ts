@@ -6,28 +6,27 @@
 import { isSamePlace, loadsFrom, loadsOf } from '../../fusion/kernel/algebra.js';
 import { costOf } from '../../fusion/kernel/arithmetic.js';
 import { boxesOfRange } from '../../fusion/kernel/boxes.js';
-import { type Access, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
+import { type Access, type Kernel, product, type Store, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { denseStrides } from '../../graph/graph.js';
 import { normalize } from './domain.js';
 import { isAscending, mergeRegions, type Region, regionsOf } from './work.js';
 
 /**
- * Whether a kernel can be such a map: it has one result, in C order. `given`: the buffer whose elements the routine
- * has, each of which only the element at its place may read.
+ * Whether a kernel can be such a map: it has one result, or `most` in buffers of their own, in C order. `given`: the buffer
+ * whose elements the routine has, each of which only the element at its place may read.
  */
-export function canBeElement(kernel: Kernel, count: number, given?: number): boolean {
+export function canBeElement(kernel: Kernel, count: number, given?: number, most = 1): boolean {
   const { reduced, stores, carried, counters } = kernel;
-  if (reduced.length > 0 || stores.length !== 1 || carried !== undefined || counters !== undefined)
+  if (reduced.length > 0 || carried !== undefined || counters !== undefined) return false;
+  if (stores.length > most || new Set(stores.map(({ access }) => access.buffer)).size < stores.length)
     return false;
   const { parallel, stores: normal, ...rest } = normalize(kernel);
+  const isInOrder = ({ access }: Store): boolean =>
+    access.offset === 0 &&
+    sameNumbers(access.strides, denseStrides(parallel)) &&
+    kernel.buffers[access.buffer]!.elementCount === count;
+  if (product(parallel) !== count || !normal.every(isInOrder)) return false;
   const { access } = normal[0]!;
-  if (
-    product(parallel) !== count ||
-    access.offset !== 0 ||
-    !sameNumbers(access.strides, denseStrides(parallel))
-  )
-    return false;
-  if (kernel.buffers[access.buffer]!.elementCount !== count) return false;
   return given === undefined || loadsFrom(rest, given).every((load) => isSamePlace(load.access, access));
 }
 

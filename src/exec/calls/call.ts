@@ -2,6 +2,7 @@
  * Calls: steps of a plan that a library or a routine of Weft's own does as a whole, as plain data. All code
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
+import type { TileFold } from '../../codegen/cuts/scan-reader.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { ArrayType } from '../../graph/routine-row.js';
 import type { RoutineName } from '../../graph/routines.js';
@@ -20,6 +21,12 @@ export interface ElementMap {
   readonly buffers: readonly number[];
 }
 
+/** A map of a routine's elements; results that are `folds` have values of tiles (`codegen/cuts/scan-reader.ts`). */
+export interface Epilogue extends ElementMap {
+  readonly given: number;
+  readonly folds?: readonly TileFold[];
+}
+
 /** Maps that a routine does where it reads its first operand, where it writes its result, and in between. */
 export interface RoutineMaps {
   /** Gives the elements of the operand, which is in no memory. */
@@ -27,10 +34,10 @@ export interface RoutineMaps {
   /** Maps values of the routine's own, which are its buffer `given` and in no memory, as its results are. */
   readonly values?: (ElementMap & { readonly given: number }) | undefined;
   /**
-   * Takes the routine's elements as its buffer number `given`, which is in no memory; it gives the result. Of scans on a GPU
-   * it may reduce their rows.
+   * Takes the routine's elements as its buffer number `given`, which is in no memory; it gives the results, in the order of
+   * its buffers. Of scans on a GPU it may reduce their rows.
    */
-  readonly epilogue?: (ElementMap & { readonly given: number }) | undefined;
+  readonly epilogue?: Epilogue | undefined;
 }
 
 /** Of a routine that makes its result window by window (`result-windows.ts`). */

@@ -4,6 +4,7 @@
  */
 import type { CudaArgument } from '../../codegen/cuda/launch.js';
 import { type ElementFunction, elementFunction } from '../../codegen/cuda/routines/element-function.js';
+import { LINEAR_PLACE } from '../../codegen/cuda/routines/element-place.js';
 import {
   type FoldFunction,
   foldArguments,
@@ -26,7 +27,9 @@ export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
   const prologue = first && elementFunction(first.kernel, 'weft_prologue');
   const fold = last && foldsRows(last) ? foldFunction(last.kernel, last.given) : undefined;
   const epilogue =
-    last && fold === undefined ? elementFunction(last.kernel, 'weft_epilogue', last.given) : undefined;
+    last && fold === undefined
+      ? elementFunction(last.kernel, 'weft_epilogue', last.given, LINEAR_PLACE, last.folds)
+      : undefined;
   const behind = fold === undefined ? epilogue?.args : foldArguments(fold);
   const inPlan = (args: readonly CudaArgument[] = [], buffers: readonly number[] = []): LaunchArgument[] =>
     args.map(
@@ -43,7 +46,10 @@ export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
 
 /** Which maps a step has, for `explain()`. */
 export function mapsText({ maps }: Pick<RoutineStep, 'maps'>): string {
-  const last = maps?.epilogue && (foldsRows(maps.epilogue) ? 'fold of rows' : 'epilogue');
-  const names = [maps?.prologue && 'prologue', last].filter((map) => map !== undefined);
+  const { prologue, epilogue } = maps ?? {};
+  const last = epilogue && (foldsRows(epilogue) ? 'fold of rows' : 'epilogue');
+  const folds =
+    epilogue?.folds !== undefined && epilogue.folds.length > 0 ? 'reductions of tiles' : undefined;
+  const names = [prologue && 'prologue', last, folds].filter((map) => map !== undefined);
   return names.length > 0 ? `, with ${names.join(' and ')}` : '';
 }

@@ -7,12 +7,14 @@
 import { encodeTape } from '../../codegen/cpu/tape.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { elementReads } from '../../codegen/cuts/element-map.js';
+import type { TileFold } from '../../codegen/cuts/scan-reader.js';
 import type { Shift } from '../../codegen/cuts/shift.js';
 import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { splitParameters } from '../../graph/row-lines.js';
+import { SCAN_OPS } from '../../graph/scan-tiles.js';
 import { routineLibrary, routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
@@ -108,7 +110,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
         maps: maps && {
           prologue: moveMap(maps.prologue, (k) => isRead(maps.prologue!, k)),
           values: moveMap(maps.values, (k) => isRead(maps.values!, k)),
-          epilogue: moveMap(maps.epilogue, (k) => isRead(maps.epilogue!, k)),
+          epilogue: moveMap(maps.epilogue, (k) => k !== maps.epilogue!.given),
         },
       };
     },
@@ -194,7 +196,7 @@ const mapTexts = ({ maps }: RoutineStep): string =>
     .map((map) => (map === undefined ? '' : ` ${printKernel(map.kernel)}`))
     .join('');
 
-type RoutineMap = ElementMap & { readonly given?: number };
+type RoutineMap = ElementMap & { readonly given?: number; readonly folds?: readonly TileFold[] };
 
 /** Whether a map reads its buffer number k from memory. */
 const isRead = (map: RoutineMap, k: number): boolean =>
@@ -223,8 +225,11 @@ function mapTouches(routine: Routine, step: RoutineStep, first: number, last: nu
       size === undefined ? [0, count] : [Math.min(count, first * size), Math.min(count, last * size)];
     return readsOfMap(map, from, to);
   };
-  const [operand, result] = [step.operands[0]!, step.results[0]!];
-  return [...readsOf(step.maps?.prologue, operand), ...readsOf(step.maps?.epilogue, result)];
+  // Results of an epilogue have as many elements as the operand, but those of tiles and rows.
+  const { prologue, epilogue } = step.maps ?? {};
+  const operand = step.operands[0]!;
+  const taken = epilogue?.folds === undefined ? step.results[0]! : operand;
+  return [...readsOf(prologue, operand), ...readsOf(epilogue, taken)];
 }
 
 /** The reads of elements [first, last) by a map. */
@@ -234,16 +239,18 @@ export const readsOfMap = ({ kernel, buffers, given }: RoutineMap, from: number,
     return { buffer: buffers[region.buffer]!, first: region.first * bytes, last: region.last * bytes };
   });
 
-/** Bytes that a step reads. */
+/** Bytes that a step reads: of an array that several of its parts read at one place, once. */
 function bytesRead(step: RoutineStep): number {
-  const { maps } = step;
-  const ofMap = (map: ElementMap | undefined): number =>
-    map?.kernel.buffers.reduce(
-      (sum, { dtype, elementCount }, k) => sum + (isRead(map, k) ? elementCount * byteLengthOf(dtype) : 0),
-      0,
-    ) ?? 0;
-  const ofMaps = ofMap(maps?.prologue) + ofMap(maps?.values) + ofMap(maps?.epilogue);
-  return ofMaps + bytesOfAll(operandsOf(step));
+  const bytes = new Map<number, number>();
+  const enter = (buffer: number, read: number): void => {
+    bytes.set(buffer, Math.max(read, bytes.get(buffer) ?? 0));
+  };
+  for (const array of operandsOf(step)) enter(array.buffer, bytesOf(array));
+  for (const map of [step.maps?.prologue, step.maps?.values, step.maps?.epilogue])
+    map?.kernel.buffers.forEach(({ dtype, elementCount }, k) => {
+      if (isRead(map, k)) enter(map.buffers[k]!, elementCount * byteLengthOf(dtype));
+    });
+  return [...bytes.values()].reduce((sum, read) => sum + read, 0);
 }
 
 function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
@@ -266,7 +273,16 @@ const mapSpec = (map: RoutineMap): RoutineMapSpec => ({
   tape: encodeTape(map.kernel),
   buffers: map.buffers.map((buffer, k) => (isRead(map, k) ? buffer : -1)),
   given: map.given ?? -1,
+  ...(map.folds === undefined || map.folds.length === 0 ? {} : { folds: foldsOf(map, map.folds) }),
 });
+
+/** Of each result of a map its operation, or -1. */
+const foldsOf = ({ kernel }: RoutineMap, folds: readonly TileFold[]): number[] =>
+  kernel.buffers.flatMap(({ role }, k) => {
+    if (role !== 'output') return [];
+    const fold = folds.find(({ buffer }) => buffer === k);
+    return [fold === undefined ? -1 : SCAN_OPS.indexOf(fold.name)];
+  });
 
 /** The ways to cut a step; one that is in columns is cut into those. */
 function formsOf(routine: Routine, step: RoutineStep): CallForm[] {

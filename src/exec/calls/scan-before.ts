@@ -105,8 +105,6 @@ const COMBINING: Routine = {
     const { dtype, shape } = step.operands[0]!;
     return { bytes: 3 * sizeOfShape(shape) * byteLengthOf(dtype), launches: 1 + groupsOf(step).sizes.length };
   },
-  // A total is read before the value at its place is written, one tile after the other.
-  overwrites: { cpu: true },
   method: (step) => `${SCAN_OPS[step.parameters[0]!]!} of the tiles before each`,
 };
 

@@ -1,8 +1,8 @@
 /**
  * Scans along the middle axis of three, in tiles (`codegen/cuda/routines/scan.ts`, `native/cpu/scan.cpp`).
- * The value before each tile is an operand, so that tiles are units that do not depend on one another. On a GPU
- * a step without it, whose axis is longer than a tile, goes over memory once and finds it by looking back;
- * `exec/plan/one-pass-scans.ts` makes such steps.
+ * The value before each tile is an operand, so that tiles are units that do not depend on one another. A step
+ * without it, whose axis is longer than a tile, goes over memory once and finds it on the way: on a GPU by looking
+ * back, on the CPU by taking tiles in their order; `exec/plan/one-pass-scans.ts` makes such steps.
  */
 
 import { CLEAR_KERNEL } from '../../codegen/cuda/routines/look-back.js';
@@ -114,6 +114,17 @@ function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource 
   return isLong ? 'lookBack' : 'none';
 }
 
+/** Results that have a value of each tile. */
+function partialsOf({ results, maps }: RoutineStep): readonly BufferArray[] {
+  const { kernel, folds = [] } = maps?.epilogue ?? {};
+  const outputs = kernel?.buffers.flatMap(({ role }, k) => (role === 'output' ? [k] : [])) ?? [];
+  return results.filter((_, k) => folds.some(({ buffer }) => buffer === outputs[k]));
+}
+
+/** The first result that is of elements. */
+const outputOf = (step: RoutineStep): BufferArray =>
+  step.results.find((array) => !partialsOf(step).includes(array)) ?? step.results[0]!;
+
 /** Whether warps take the rows. */
 const isShort = (length: number, inner: number): boolean => inner === 1 && length <= WARP_ROW;
 
@@ -126,10 +137,12 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const inFours = form.prologue?.isExpensive === true && !form.reverse;
   const [input, before] = step.operands;
   const output = step.results[0]!;
+  // Of reductions of tiles, the functions know where they go.
+  const stored = form.epilogue?.type === 'void' ? [] : [outputOf(step)];
   const read = [input!, before].filter(
     (array, k) => array !== undefined && (k > 0 || form.prologue === undefined),
   );
-  const arrays = [...(read as BufferArray[]), output];
+  const arrays = [...(read as BufferArray[]), ...stored];
   const args = [{ block: 'x' } as const, ...arrays.map(({ buffer }) => ({ buffer }))];
   const scan = { function: SCAN_NAME, threads: SCAN_THREADS };
   if (isShort(length, inner)) {
@@ -264,7 +277,10 @@ const SCANNING: Routine = {
   units: (step) => planOf(step).units,
   unitSize: (step, array) => {
     const { unitLength, tilesPerUnit, inner } = planOf(step);
-    const isOfTiles = array === step.operands[1] || (step.call === 'scanTotals' && array === step.results[0]);
+    const isOfTiles =
+      array === step.operands[1] ||
+      (step.call === 'scanTotals' && array === step.results[0]) ||
+      partialsOf(step).includes(array);
     return isOfTiles ? tilesPerUnit * inner : unitLength;
   },
   columns: (step) => (areColumns(step) ? step.operands[0]!.shape[2]! : 1),

@@ -110,7 +110,7 @@ export interface RoutineSpec {
   readonly prologue?: RoutineMapSpec;
   /** Maps values of the routine's own, which are its buffer `given`. */
   readonly values?: RoutineMapSpec;
-  /** Takes the elements of the routine as its buffer `given`, and writes the first result. */
+  /** Takes the elements of the routine as its buffer `given`, and writes the results. */
   readonly epilogue?: RoutineMapSpec;
 }
 
@@ -121,6 +121,8 @@ export interface RoutineMapSpec {
   readonly buffers: readonly number[];
   /** -1: none. */
   readonly given: number;
+  /** Of each result the operation (`SCAN_OPS`) by which its elements are combined, or -1; without it, none are. */
+  readonly folds?: readonly number[];
 }
 
 /** Runs a body again and again; see `LoopStep` of `plan.ts`. */

@@ -77,13 +77,15 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
    * Bytes in which it counts the steps of a loop that it decides on by itself; 0, or without it: it does not.
    */
   readonly loopRecordBytes?: (() => number) | undefined;
-  /** Whether scans that are there as a whole go over memory once; without it, they do not. */
+  /** Whether scans that are there as a whole go over memory once; without it, they read it twice. */
   readonly scansInOnePass?: boolean | undefined;
   /**
    * Whether a kernel is a map of so many elements that a scan can do where it reads or writes, and, of buffer `given`,
-   * reads the element at its own place alone; without it, none is.
+   * reads the element at its own place alone; with one result, or `most`. Without it, none is.
    */
-  readonly isElementMap?: ((kernel: Kernel, count: number, given?: number) => boolean) | undefined;
+  readonly isElementMap?:
+    | ((kernel: Kernel, count: number, given?: number, most?: number) => boolean)
+    | undefined;
   /** Whether routines compute single elements of such a map at any place; without it, stretches of neighbours. */
   readonly mapsAnywhere?: boolean | undefined;
   /**

@@ -54,6 +54,7 @@ export const CPU_MODEL: DeviceModel = {
   leavesResults: true,
   readsOnce,
   skewOf,
+  scansInOnePass: true,
   isElementMap: isElementTape,
   isByElement: ({ reduced }) => reduced.length === 0,
   overwrites: (step) => callRow(step).overwrites?.cpu === true,

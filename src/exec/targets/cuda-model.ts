@@ -45,8 +45,8 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
     scansInOnePass: true,
     mapsAnywhere: true,
-    isElementMap: (kernel, count, given) =>
-      footprintOf(kernel, limits).schedule.kind === 'map' && canBeElement(kernel, count, given),
+    isElementMap: (kernel, count, given, most) =>
+      footprintOf(kernel, limits).schedule.kind === 'map' && canBeElement(kernel, count, given, most),
     foldsRows: (kernel, given, rows, length) => {
       const fold = length <= WARP_ROW ? warpFoldOf(kernel, given) : undefined;
       return fold?.rows === rows && fold.length === length;

@@ -10,7 +10,7 @@
 import type { DType } from '../../../graph/dtype.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/scan-tiles.js';
-import { type ElementFunction, withPrelude } from './element-function.js';
+import { type ElementFunction, type FoldedResult, withPrelude } from './element-function.js';
 import { type FoldFunction, printFoldBegin, printFoldElement, printFoldEnd } from './row-fold-function.js';
 import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';
 import { printNumbers, type ScanNumbers, wideBytes } from './scan-numbers.js';
@@ -40,9 +40,12 @@ template <class T> __device__ __forceinline__ T weft_kept(T a) { return a; }
 /** The element of the operand at a place. */
 const elementAt = ({ prologue }: ScanForm, at: string): string =>
   prologue === undefined ? `in[${at}]` : `weft_kept((weft_element)${prologue.call(at)})`;
-/** Writes an element of the result. */
-const storeAt = ({ epilogue }: ScanForm, at: string, value: string): string =>
-  `out[${at}] = ${epilogue === undefined ? value : epilogue.call(at, `weft_kept(${value})`)}`;
+/** Writes an element of the result, and combines those that are folds. */
+function storeAt({ epilogue }: ScanForm, at: string, value: string): string {
+  if (epilogue === undefined) return `out[${at}] = ${value}`;
+  const taken = epilogue.call(at, `weft_kept(${value})`);
+  return epilogue.type === 'void' ? taken : `out[${at}] = ${taken}`;
+}
 
 /** Folds an element of the result, or writes it. */
 const takenAt = (form: ScanForm, at: string, value: string): string =>
@@ -51,9 +54,38 @@ const takenAt = (form: ScanForm, at: string, value: string): string =>
 /** The array that is read, the one that is written, and what the functions of elements need. */
 const input = ({ prologue }: ScanForm): string => (prologue === undefined ? ', const weft_element* in' : '');
 const output = ({ epilogue, fold }: ScanForm): string =>
-  `, ${epilogue?.type ?? fold?.result.type ?? 'weft_element'}* out`;
+  epilogue?.type === 'void' ? '' : `, ${epilogue?.type ?? fold?.result.type ?? 'weft_element'}* out`;
 const further = ({ prologue, epilogue, fold }: ScanForm): string =>
   [prologue, epilogue, fold?.element, fold?.result].map((each) => each?.parameters ?? '').join('');
+
+/** The results of an epilogue that are combined: those of a thread, of a warp's lanes, of a block's warps. */
+const eachFold = (
+  { epilogue }: ScanForm,
+  print: (fold: FoldedResult, name: string, k: number) => string,
+): string => (epilogue?.folds ?? []).map((fold, k) => print(fold, `fold${k}`, k)).join('');
+
+const printFoldsBegin = (form: ScanForm): string =>
+  eachFold(form, ({ type, identity }, name) => `  ${type} ${name} = ${identity};\n`);
+
+const printLanesFolded = (form: ScanForm): string =>
+  eachFold(form, ({ ofLanes }, name) => `  ${name} = ${ofLanes}(${name});\n`);
+
+/** Of so many columns that each warp has. */
+const printWarpsFolded = (form: ScanForm, columns: 1 | 32): string =>
+  eachFold(form, ({ type, combine }, name, k) => {
+    const own = columns === 1 ? `held${k}[warp]` : `held${k}[warp][lane]`;
+    const of = (w: string): string => (columns === 1 ? `held${k}[${w}]` : `held${k}[${w}][lane]`);
+    return `  __shared__ ${type} ${of(`${SCAN_WARPS}`).replace('lane', `${columns}`)};
+  ${columns === 1 ? 'if (lane == 0) ' : ''}${own} = ${name};
+  __syncthreads();
+  #pragma unroll
+  for (int w = 0; w < ${SCAN_WARPS}; ++w)
+    if (w != warp) ${name} = ${combine(name, of('w'))};
+`;
+  });
+
+const printFoldsWritten = (form: ScanForm, condition: string, at: string): string =>
+  eachFold(form, ({ to }, name) => `  if (${condition}) ${to}[${at}] = ${name};\n`);
 
 /** Where the value before a tile comes from; `totals`: only the tiles' totals are wanted. */
 export type ScanSource = 'none' | 'operand' | 'lookBack' | 'totals';
@@ -95,7 +127,7 @@ ${SCAN_NAME}(unsigned int first_x${input(form)}${output(form)}, long long rows, 
   const unsigned int lane = threadIdx.x % 32;
   const long long line = ${inFours ? '4 * (row * (count / 4))' : 'row * count'};
   weft_wide sum = weft_identity();
-${form.fold === undefined ? '' : printFoldBegin(form.fold)}  for (int step = 0; step < count; step += ${32 * ITEMS}) {
+${form.fold === undefined ? printFoldsBegin(form) : printFoldBegin(form.fold)}  for (int step = 0; step < count; step += ${32 * ITEMS}) {
     const int mine = step + ${ITEMS} * (int)lane;
     weft_wide v[${ITEMS}];
 ${inFours ? printFour(form, at) : ''}    #pragma unroll
@@ -115,7 +147,7 @@ ${printWarpScan('total')}    const weft_wide lower = weft_up(total, 1);
       if (mine + e < count) ${takenAt(form, at, 'weft_round(weft_combine(ahead, v[e]))')};
     sum = weft_combine(sum, weft_of_lane(total, 31));
   }
-${form.fold === undefined ? '' : printFoldEnd(form.fold, 'row')}}
+${form.fold === undefined ? printLanesFolded(form) + printFoldsWritten(form, 'lane == 0', 'row') : printFoldEnd(form.fold, 'row')}}
 `;
 }
 
@@ -192,9 +224,10 @@ export function printLineTiles(form: ScanForm, source: ScanSource, tile: number,
   const single = `    for (int i = (int)threadIdx.x; i < count; i += ${SCAN_THREADS})
       ${storeAt(form, `base + ${at}`, `held[weft_place(i / ${perChunk})].e[i % ${perChunk}]`)};
 `;
+  const folds = `${printLanesFolded(form)}${printWarpsFolded(form, 1)}${printFoldsWritten(form, 'threadIdx.x == 0', 'row * tiles + at')}`;
   const back =
     form.epilogue !== undefined
-      ? single
+      ? `${printFoldsBegin(form)}${single}${folds}`
       : `  if (${isWide('out')}) {
     weft_chunk* to = (weft_chunk*)(out + base);
 ${copies('to[i] = held[weft_place(i)]')}  } else {
@@ -350,13 +383,13 @@ ${
   for (int w = 1; w < ${SCAN_WARPS}; ++w) whole = weft_combine(whole, SUMS(w));
   totals[${tileAt(ofOutput)}] = whole;
 `
-    : `${printCarry(source, `(isIn ? before[${tileAt(ofBefore)}] : weft_identity())`, `${LOOK_BACK}, whole, row, turn, tiles, group, groups`)}  sum = carry;
+    : `${printCarry(source, `(isIn ? before[${tileAt(ofBefore)}] : weft_identity())`, `${LOOK_BACK}, whole, row, turn, tiles, group, groups`)}${printFoldsBegin(form)}  sum = carry;
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) {
     sum = weft_combine(sum, weft_widen(held[i][lane]));
     if (isWhole || (isIn && i < count)) ${storeAt(form, `${to} + (${at}) * ${ofOutput}`, 'weft_round(sum)')};
   }
-`
+${printWarpsFolded(form, SCAN_COLUMNS)}${printFoldsWritten(form, 'warp == 0 && isIn', tileAt('inner'))}`
 }}
 `;
 }
