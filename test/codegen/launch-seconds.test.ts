@@ -14,14 +14,22 @@ import { partitionOf } from '../support/graphs.js';
 
 const H100 = gpuOf('sm_90');
 const FOLDER = 'bench/results/2026-11-27-h100-kernel-times';
+/** Sums of up to 16 elements down columns: measured while several threads had a column, which one has since. */
+const OTHERWISE = [
+  'mean of the first axis of float16 10×19×80321:',
+  'sum of columns of float32 16×16384:',
+  'sum of columns of float16 16×16384:',
+];
+const isAsMeasured = ({ kernel }: { readonly kernel: string }): boolean =>
+  !OTHERWISE.some((label) => kernel.startsWith(label));
 
 describe('the times of kernels on an H100', () => {
   const ratios = (cases: readonly CostCase[], file: string): number[] =>
-    predictedAnew(cases, H100, `${FOLDER}/${file}.jsonl`).map(apart);
+    predictedAnew(cases, H100, `${FOLDER}/${file}.jsonl`).filter(isAsMeasured).map(apart);
 
   it('are predicted within 1.25 at the median, and beyond 2 for two kernels', () => {
     const found = ratios(fittedCases(26), 'fitted');
-    expect(found).toHaveLength(406);
+    expect(found).toHaveLength(404);
     expect(median(found)).toBeLessThan(1.06);
     expect(found.filter((ratio) => ratio > 1.25).length).toBeLessThan(41);
     // Softmax and standardization of rows of 65,536 halves, whose times the note of the folder explains.
@@ -49,7 +57,7 @@ describe('the times of kernels on an H100', () => {
 
   it('are predicted of kernels of other families and shapes, none beyond 1.7', () => {
     const found = ratios(heldOutCases(100, 1, 26), 'held-out');
-    expect(found).toHaveLength(100);
+    expect(found).toHaveLength(99);
     expect(median(found)).toBeLessThan(1.1);
     expect(found.filter((ratio) => ratio > 1.5).length).toBeLessThan(3);
     expect(Math.max(...found)).toBeLessThan(1.7);
@@ -67,8 +75,9 @@ describe('the times of kernels on an H100', () => {
 describe('the schedule that is chosen by predicted times', () => {
   it('is the fastest one within 5 % for 19 of 20 kernels that are not small, and never much slower than the own one', () => {
     const corpus = [...fittedCases(26), ...heldOutCases(100, 1, 26)];
-    const found = savedSchedules(`${FOLDER}/schedules.jsonl`).map((each) => compared(each, corpus, H100));
-    expect(found).toHaveLength(126);
+    const saved = savedSchedules(`${FOLDER}/schedules.jsonl`).filter(isAsMeasured);
+    const found = saved.map((each) => compared(each, corpus, H100));
+    expect(found).toHaveLength(124);
     const [small, others] = [found.filter((one) => one.isSmall), found.filter((one) => !one.isSmall)];
     expect(small).toHaveLength(25);
     const within = (of: 'own' | 'chosen') =>

@@ -391,9 +391,40 @@ const HARSH: Kind = {
   results: [2, 4],
 };
 
-/** The program of a seed. `isHarsh`: aimed at sums. */
-export function companyOf(seed: number, isHarsh = false): Company {
-  const { shapes, dtypes, makers, members: most, results: wantedCount } = isHarsh ? HARSH : ORDINARY;
+/** Beside a row, which a library may add to a product. */
+const biased: Maker = (x, y) => {
+  if (x.ndim !== 2 || sizeOf(y.shape) < x.shape[1]!) return undefined;
+  return ['x + y as a row', x.add(y.flatten().slice([0, x.shape[1]!]).reshape(-1))];
+};
+
+const activated: Maker = (x, _y, draw) =>
+  draw.next() < 0.5 ? ['relu(x)', x.maximum(0)] : ['gelu(x)', x.gelu({ approximate: 'tanh' })];
+
+/** Products, what libraries fuse into them, and views of both. */
+const PRODUCTS: Kind = {
+  shapes: [
+    [48, 50],
+    [64, 64],
+    [150, 250],
+    [33, 8],
+    [7, 160],
+    [130, 96],
+  ],
+  dtypes: ['float32', 'float32', 'float64', 'float16', 'bfloat16'],
+  makers: [
+    ...[product, product, product, product, transpose, transpose, biased, biased, activated, scalar],
+    ...[binary, binary, unary, cast, sliced, reshaped, reduced, reduced, softmaxed, attention, joined],
+  ],
+  members: [4, 8],
+  results: [2, 3],
+};
+
+const KINDS = { ordinary: ORDINARY, sums: HARSH, products: PRODUCTS };
+export type KindName = keyof typeof KINDS;
+
+/** The program of a seed. */
+export function companyOf(seed: number, kind: KindName): Company {
+  const { shapes, dtypes, makers, members: most, results: wantedCount } = KINDS[kind];
   const draw = new AxisDraw(seed);
   const shape = draw.of(shapes);
   const members: Member[] = [1, 2].map((k) => {

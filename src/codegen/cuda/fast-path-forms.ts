@@ -6,6 +6,7 @@
 import { opOf, reducesOnlyBy } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { OpName } from '../../graph/ops.js';
+import { isShort } from './schedules/in-turn.js';
 
 export interface FastPath {
   /** A function of the prelude that takes the argument and the record. */
@@ -65,7 +66,7 @@ export function fastPathOf({ tape }: Kernel, position: number): FastPath | undef
 
 /**
  * Whether a loop over reduced axes takes a fast path: one for terms of sums where all reductions of the tape
- * are sums.
+ * are sums, of more terms than are written out elsewhere.
  */
 export const suitsLoop = ({ term }: FastPath, kernel: Kernel): boolean =>
-  term === undefined || reducesOnlyBy('sum', kernel);
+  term === undefined || (reducesOnlyBy('sum', kernel) && !isShort(kernel));

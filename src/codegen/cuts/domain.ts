@@ -7,8 +7,9 @@
 import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { hasMonoid } from '../../fusion/kernel/arithmetic.js';
 import { dropUnitAxes, mergeAxes, permuteAxes } from '../../fusion/kernel/axes.js';
-import type { Affine, Kernel } from '../../fusion/kernel/kernel.js';
+import { type Affine, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { elementLoadsOf } from '../../fusion/kernel/levels.js';
+import { SHORT_REDUCTION } from '../../graph/reductions.js';
 
 /**
  * Whether axis `inner` may stay inside axis `outer`, by what each access says: undefined where none says
@@ -51,6 +52,8 @@ export function normalize(kernel: Kernel): Kernel {
   const p = small.parallel.length;
   const parallel = sortAxes(small, 0, p, deciding).slice(0, p);
   const n = p + small.reduced.length;
-  const reduced = (hasMonoid(small) ? [...sizesOf(small).keys()] : sortAxes(small, p, n, deciding)).slice(p);
+  // Elements of a user's monoid, and those of a short reduction, keep their order.
+  const isInOrder = hasMonoid(small) || product(small.reduced) <= SHORT_REDUCTION;
+  const reduced = (isInOrder ? [...sizesOf(small).keys()] : sortAxes(small, p, n, deciding)).slice(p);
   return mergeAxes(permuteAxes(small, [...parallel, ...reduced]));
 }

@@ -95,7 +95,7 @@ const PRODUCTS: ProductTraits = {
 const LEAST_STATE = 2 ** 15;
 
 export const CPU_TARGET: Target = {
-  passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, { orderOf: orderOfSum, isInTurn: true })],
+  passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, orderOfSum)],
   products: PRODUCTS,
   wholePasses: [COMPACT_VALUES, PLACE_ATTENTION, writeRowsOf(LEAST_STATE, () => true)],
   productLibraries: () => ['weft'],

@@ -35,12 +35,7 @@ const isHostDecided = ({ condition, body }: GraphLoop): boolean =>
   body.nodes.some((node) => node?.kind === 'call' || node?.kind === 'contract' || node?.kind === 'loop');
 
 export const CUDA_TARGET: Target = {
-  passes: [
-    WITHOUT_CPU_ROUTINES,
-    AT_ONCE,
-    ...passesWith(CUDA_PRODUCTS, { orderOf: orderOfSum, isInTurn: false }),
-    MAP_WINDOWS,
-  ],
+  passes: [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum), MAP_WINDOWS],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [

@@ -47,14 +47,8 @@ export interface Pass {
   readonly isFor?: (loop: GraphLoop) => boolean;
 }
 
-/** The sums of a target: the order of one, and whether short ones are added up as they are written out. */
-interface SumTraits {
-  readonly orderOf: SumOrder;
-  readonly isInTurn: boolean;
-}
-
-/** The passes for a target, by what its products and its sums are like. */
-export const passesWith = (products?: ProductTraits, sums?: SumTraits): readonly Pass[] => [
+/** The passes for a target, by what its products are like, and by the order of its sums. */
+export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'count-bands', run: countBands, rounds: false },
@@ -64,12 +58,8 @@ export const passesWith = (products?: ProductTraits, sums?: SumTraits): readonly
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
   { name: 'narrow-products', run: narrowProducts, rounds: false },
-  {
-    name: 'unroll-reductions',
-    run: unrollReductions(sums?.isInTurn === true ? sums.orderOf : undefined),
-    rounds: false,
-  },
-  { name: 'batch-slices', run: batchSlices(sums?.orderOf), rounds: false },
+  { name: 'unroll-reductions', run: unrollReductions(sumOrder), rounds: false },
+  { name: 'batch-slices', run: batchSlices(sumOrder), rounds: false },
 ];
 
 /** Runs ahead of the passes of a target without the CPU's routines. */

@@ -9,11 +9,9 @@
  *
  *     Σj m[j] (x[j] - x[i]) r[i, j]^-3, r: distances in space   →   three sums of one kernel, which computes distances
  *
- * Others that are read as well, or values that are computed with them, are computed once. On the CPU the kernels of short
- * reductions combine their elements as they are written out here, so that this changes no bits of theirs; where it would change
- * the order of the reduction that reads them, that one writes them out itself. On a GPU values change by the
- * order of a few terms, also under `exact`: where those cancel out, as in the residual of an orthogonal basis, the norm of a
- * vector would not be that of the vector beside it, were they written out for others.
+ * Others that are read as well, or values that are computed with them, are computed once. Kernels of short reductions combine
+ * their elements as they are written out here, so that this changes no bits of theirs; where it would change the order of the
+ * reduction that reads them, that one writes them out itself.
  */
 import {
   type GraphNode,
@@ -39,7 +37,7 @@ const MAX_NODES = 128;
 const MAX_PAIR_TERMS = 4;
 const LEAST_PAIRS = 8;
 
-/** `sumOrder`: of a target that combines the elements of short reductions as they are written out. */
+/** The pass for a target, by the order of its sums; without, short ones are written out where nobody else reads them. */
 export const unrollReductions = (sumOrder: SumOrder | undefined) =>
   function* (graph: MutableGraph): Slices<void> {
     const isShort = (node: GraphNode | undefined): boolean =>

@@ -9,6 +9,7 @@ import { product } from '../../../fusion/kernel/kernel.js';
 import { InternalError } from '../../../host/errors.js';
 import type { Body } from '../body.js';
 import { COUNTS, type Monoid, monoidOf } from '../monoids.js';
+import { isInTurn } from '../schedules/in-turn.js';
 import { userMonoid } from '../user-monoids.js';
 import type { Writer } from '../writer.js';
 
@@ -19,6 +20,8 @@ export interface Accumulator {
   readonly results: readonly { readonly position: number; readonly part: number }[];
   readonly monoid: Monoid;
   readonly name: string;
+  /** Whether elements join it one after the other (`schedules/in-turn.ts`). */
+  readonly isInTurn: boolean;
 }
 
 /** Threads of a block: neighbouring ones lie along the reduced axis (rows) or the parallel one (columns). */
@@ -44,6 +47,7 @@ export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
         .map(({ position, monoid }) => ({ position, part: monoid?.part ?? 0 })),
       monoid: monoidFor(body, reduction),
       name: `a${reduction.position}`,
+      isInTurn: isInTurn(kernel, reduction.name),
     }));
 }
 

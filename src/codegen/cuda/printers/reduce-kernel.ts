@@ -12,7 +12,14 @@ import { printCoordinates } from '../index-math.js';
 import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
 import { FAST_RESIDENT, type ReduceSchedule } from '../schedules/schedule-reduce.js';
-import { accumulatorsOf, printAcross, printThreadPlace, resultsAt } from './block-reduce.js';
+import {
+  type Accumulator,
+  accumulatorsOf,
+  printAcross,
+  printThreadPlace,
+  resultsAt,
+} from './block-reduce.js';
+import { printInTurn } from './in-turn.js';
 import { printCombine, printRow } from './reduce-combine.js';
 import { ReduceContext } from './reduce-context.js';
 import { printInOrder } from './reduce-ordered.js';
@@ -81,8 +88,12 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   if (c.inOrder) printInOrder(c);
   else if (c.schedule.staged) printStaged(c);
   else printLoops(c);
-  if (mapping === 'rows' && !c.inOrder) foldChains(c);
-  printAcross(out, c.schedule, c.accumulators, itemsP * c.lanes);
+  const isMet = mapping === 'rows' && c.schedule.threadsR > 1;
+  const inTurn = c.accumulators.filter((a) => isMet && a.isInTurn);
+  const others = c.accumulators.filter((a) => !inTurn.includes(a));
+  if (mapping === 'rows' && !c.inOrder) foldChains(c, others);
+  printInTurn(out, { width, count: c.length / width }, inTurn, itemsP);
+  printAcross(out, c.schedule, others, itemsP * c.lanes);
   out.block('if (tr == 0)', () => (slots === 1 ? printResults(c) : printPartials(c)));
   const launch = { ...reduceLaunch(c.body.kernel, c.schedule), sharedByteLength: 0 };
   return printFunction(name, out, params, launch, c.near.size > 0 ? FAST_RESIDENT : 0);
@@ -168,10 +179,10 @@ function printLoops(c: ReduceContext): void {
 }
 
 /** Rows: the chains of an item, one per chunk element, become one. */
-function foldChains(c: ReduceContext): void {
+function foldChains(c: ReduceContext, accumulators: readonly Accumulator[]): void {
   const { itemsP, width } = c.schedule;
   if (width === 1) return;
-  for (const { name, monoid } of c.accumulators) {
+  for (const { name, monoid } of accumulators) {
     c.out.unrolled('g', itemsP, () => {
       c.out.line('#pragma unroll');
       c.out.block(`for (int e = 1; e < ${width}; ++e)`, () => {

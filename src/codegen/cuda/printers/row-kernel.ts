@@ -12,6 +12,7 @@ import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';
 import type { RowSchedule } from '../schedules/schedule-rows.js';
 import { printAcross, printThreadPlace, printToAll } from './block-reduce.js';
+import { printInTurn } from './in-turn.js';
 import { printChunk } from './row-chunk.js';
 import { RowContext } from './row-context.js';
 import { phaseOf, type RowPhase } from './row-phases.js';
@@ -77,15 +78,19 @@ function printPhase(c: RowContext, shared: SharedChunks, number: number): void {
   }
   if (schedule.held) printHeldWalk(c, shared, number, phase);
   else printWalkAgain(c, phase);
-  for (const { name, monoid } of phase.accumulators) {
-    if (schedule.width === 1) continue;
+  const { width, threadsR } = schedule;
+  const inTurn = phase.accumulators.filter((a) => schedule.mapping === 'rows' && threadsR > 1 && a.isInTurn);
+  const others = phase.accumulators.filter((a) => !inTurn.includes(a));
+  printInTurn(out, { width, count: c.length / width }, inTurn, 1);
+  for (const { name, monoid } of others) {
+    if (width === 1) continue;
     out.line('#pragma unroll');
-    out.block(`for (int e = 1; e < ${schedule.width}; ++e)`, () => {
+    out.block(`for (int e = 1; e < ${width}; ++e)`, () => {
       out.line(`${name}[0] = ${monoid.combine(`${name}[0]`, `${name}[e]`)};`);
     });
   }
-  printAcross(out, schedule, phase.accumulators, 1);
-  printToAll(out, schedule, phase.accumulators, 1);
+  printAcross(out, schedule, others, 1);
+  printToAll(out, schedule, others, 1);
   for (const { position, name, monoid } of phase.accumulators) {
     const { dtype } = c.body.instruction(position);
     out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${monoid.finish(`${name}[0]`, 0)};`);

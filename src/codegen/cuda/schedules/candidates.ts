@@ -155,6 +155,7 @@ function inSteps(
   const step = threadsR * unrollR * (mapping === 'rows' ? width : 1);
   return (
     unrollR >= 1 &&
+    Number.isInteger(unrollR) &&
     unrollR <= MOST_UNROLL &&
     (slots === 1 ? step <= product(kernel.reduced) : slotLength % step === 0)
   );

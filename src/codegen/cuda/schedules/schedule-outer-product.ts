@@ -18,6 +18,7 @@ import { mirrorOf } from '../../../fusion/kernel/symmetry.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
 import type { Stretch } from '../tile-reduced.js';
+import { isShort } from './in-turn.js';
 import { extentOf, groupsOf, type PairSizes, type TileSizes, tilePairs } from './outer-product-tiles.js';
 
 export interface OuterProductSchedule extends TileSizes {
@@ -155,7 +156,7 @@ function tileOf(
   );
   // The last axis stays the last: its next tile is then the next one in memory.
   const axes = [...new Set(runs)].sort((a, b) => Number(a === last) - Number(b === last));
-  if (axes.length === 0 || axes[0] === last || depth < 16) return [];
+  if (axes.length === 0 || axes[0] === last || depth < 16 || isShort(kernel)) return [];
   const sizes = [...kernel.parallel, ...kernel.reduced];
   const tile = axes.map((axis, k) => ({ axis, length: k === 0 ? Math.min(8, depth / 4) : 4 }));
   return tile.every(({ axis, length }) => sizes[axis]! % length === 0) ? tile : [];

@@ -14,6 +14,7 @@ import { reductionRow } from '../../../graph/reductions.js';
 import { ANY_LENGTH, chunkWidth } from '../chunks.js';
 import { fastPathOf, suitsLoop } from '../fast-path-forms.js';
 import { powerOfTwoFrom, powerOfTwoTo } from '../powers.js';
+import { isInTurn, isShort } from './in-turn.js';
 import { LONGEST_CHAIN, WARP } from './limits.js';
 import { type Extents, threadsOfShortColumns, threadsOfShortRow } from './short-rows.js';
 
@@ -249,6 +250,7 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
   const { rows, length, byteLength } = extentsOf(kernel);
   const inner = kernel.reduced[kernel.reduced.length - 1]!;
   const aligned = rowWidth(kernel, inner);
+  if (isShort(kernel)) return shortRows(kernel, aligned);
   const short = threadsOfShortRow({ rows, length, byteLength }, aligned);
   const single = rows === 1 && kernel.reduced.length === 1;
   const width = single && short === undefined ? rowWidth(kernel, ANY_LENGTH) : aligned;
@@ -277,6 +279,32 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
     itemsP,
     unrollR,
     ...slots,
+    staged: false,
+  };
+}
+
+/**
+ * Rows of a few elements: a thread has a chunk, or a whole row whose elements come one by one, unless these are stored, as
+ * neighbours should.
+ */
+function shortRows(kernel: Kernel, width: number): ReduceSchedule {
+  const { rows, length } = extentsOf(kernel);
+  const isWhole =
+    width === 1 &&
+    !storesElements(kernel) &&
+    reductionsOf(kernel).every(({ name }) => isInTurn(kernel, name));
+  const threadsR = isWhole ? 1 : powerOfTwoFrom(length / width);
+  const unrollR = isWhole ? length : 1;
+  const items = rows >= MANY_THREADS / threadsR ? loadsInFlight(width) / unrollR : 1;
+  return {
+    kind: 'reduce',
+    mapping: 'rows',
+    threadsP: THREADS / threadsR,
+    threadsR,
+    width,
+    itemsP: powerOfTwoTo(Math.max(1, Math.min(4, items))),
+    unrollR,
+    ...oneSlot(length, threadsR * width * unrollR),
     staged: false,
   };
 }
@@ -317,7 +345,7 @@ const columnUnroll = (width: number, length: number): number =>
 function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
   const extents = extentsOf(kernel);
   const { rows: columns, length } = extents;
-  const short = threadsOfShortColumns(extents);
+  const short = isShort(kernel) ? { threadsP: THREADS, threadsR: 1 } : threadsOfShortColumns(extents);
   if (short !== undefined) return shortColumns(kernel, short);
   const width = columnWidth(kernel, { threadsP: 1, threadsR: THREADS, slots: 2 });
   const chunks = Math.ceil(columns / width);

@@ -7,9 +7,9 @@ import { castValueOf, hasMonoid, isConstant, isReduction } from '../../../fusion
 import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
-import type { ReduceSchedule } from './schedule-reduce.js';
+import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
 import { leavesColumnsIdle, leavesIdle } from './short-rows.js';
-import { commonOrder, fitsChunks } from './sum-order.js';
+import { commonOrder, fitsChunks, IN_TURN } from './sum-order.js';
 
 export interface RowSchedule {
   readonly kind: 'rows';
@@ -160,7 +160,7 @@ export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | 
   // Elements of a user's monoid keep their order, which rows on the chip do not.
   if (hasMonoid(kernel)) return undefined;
   const alone = commonOrder(kernel);
-  const schedule = alone?.schedule;
+  const schedule = alone?.order === IN_TURN ? chooseReduce(kernel) : alone?.schedule;
   if (schedule?.kind !== 'reduce' || schedule.slots > 1 || schedule.staged) return undefined;
   if (schedule.mapping === 'rows')
     return fitsChunks(kernel, schedule) ? rowLayout(kernel, schedule, limits) : undefined;

@@ -35,6 +35,7 @@ import { dependenciesOf, type Levels, levelsOf, storesElements } from '../../../
 import { denseStrides } from '../../../graph/graph.js';
 import { normalize } from '../../cuts/domain.js';
 import { COMBINE_THREADS, combineBlock } from './combine-slots.js';
+import { isInTurn } from './in-turn.js';
 import { WARP } from './limits.js';
 import { groupsOf } from './outer-product-tiles.js';
 import { chooseOuterProduct, type OuterProductSchedule } from './schedule-outer-product.js';
@@ -145,12 +146,17 @@ export function aloneOf(kernel: Kernel, position: number): Alone {
   const isColumns = schedule.kind === 'reduce' && schedule.mapping === 'columns';
   return {
     schedule,
-    order: `${name === 'monoid' ? 'in order, ' : ''}${printOrder(schedule, isFast)}${printCombined(own, schedule)}`,
+    order: isInTurn(kernel, name!)
+      ? IN_TURN
+      : `${name === 'monoid' ? 'in order, ' : ''}${printOrder(schedule, isFast)}${printCombined(own, schedule)}`,
     together: isTuple && isColumns ? schedule.unrollR : undefined,
     isFast,
     isInOrder: walksAlike(mergeAxes(part), own),
   };
 }
+
+/** The order of short reductions, whatever their schedule (`in-turn.ts`). */
+export const IN_TURN = 'in turn';
 
 /** Whether two kernels of one tape walk the same reduced axes in one order. */
 const walksAlike = (a: Kernel, b: Kernel): boolean =>
@@ -186,9 +192,15 @@ export function commonOrder(kernel: Kernel): Alone | undefined {
   const reductions = reductionsOf(kernel).map(({ position }) => position);
   const ordered = reductions.filter((position) => isOrdered(kernel, position));
   const alone = (ordered.length > 0 ? ordered : reductions.slice(0, 1)).map((at) => aloneOf(kernel, at));
-  const first = alone.find(({ together }) => together !== undefined) ?? alone[0]!;
+  // Any schedule of short ones goes.
+  const first =
+    alone.find(({ together }) => together !== undefined) ??
+    alone.find(({ order }) => order !== IN_TURN) ??
+    alone[0]!;
   const isAlike = ({ order, together, isInOrder }: Alone): boolean =>
-    isInOrder && order === first.order && (together === undefined || together === first.together);
+    isInOrder &&
+    (order === first.order || order === IN_TURN) &&
+    (together === undefined || together === first.together);
   return alone.every(isAlike) ? first : undefined;
 }
 
@@ -205,6 +217,7 @@ function chooseAsAlone(kernel: Kernel): ReduceSchedule | OuterProductSchedule | 
   const alone = commonOrder(kernel);
   if (alone === undefined) return undefined;
   const { schedule, isFast, order } = alone;
+  if (order === IN_TURN) return chooseOuterProduct(kernel) ?? chooseReduce(kernel);
   if (schedule.kind === 'outer-product') {
     const pairs = chooseOuterProduct(kernel);
     const isSame =
