@@ -6,6 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
 import { trafficOf } from '../../src/fusion/kernel/traffic.js';
+import { partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import {
   concat,
@@ -171,5 +174,29 @@ describe.each([
     }
     expect(steps).toHaveLength(kernels);
     expect(bytes).toBeLessThanOrEqual(moved * bytesOf([...inputs, ...results]));
+  });
+});
+
+describe('a small network, whose layers have eight columns', () => {
+  const build = (): Lazy =>
+    x([N, 8])
+      .matmul(x([8, 8]))
+      .tanh()
+      .matmul(x([8, 8]))
+      .tanh();
+  const kernelsOf = ({ passes, products }: typeof CPU_TARGET): number =>
+    partition(
+      runPasses(canonicalize([build().expr]).graph, { passes }),
+      products.isReadable,
+      undefined,
+      products.channels,
+    ).steps.length;
+
+  it('is one kernel on the CPU, which computes the columns of a row together', () => {
+    expect(kernelsOf(CPU_TARGET)).toBe(1);
+  });
+
+  it('is a kernel for each layer on a GPU, which would compute the first one for each column of the second', () => {
+    expect(kernelsOf(CUDA_TARGET)).toBe(2);
   });
 });

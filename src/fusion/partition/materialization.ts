@@ -58,12 +58,14 @@ interface Known {
   /** Joins that are stored part by part. */
   readonly inParts: ReadonlySet<number>;
   readonly costs: ElementCosts;
+  /** Places along short axes that kernels compute together, at most. */
+  readonly channels: number;
 }
 
 export function* chooseMaterialized(
   graph: Graph,
   order: readonly number[],
-  { operands, consumers, inParts, costs }: Known,
+  { operands, consumers, inParts, costs, channels }: Known,
 ): Slices<Set<number>> {
   const work = new Work(graph, costs);
   for (let k = 0; k < order.length; k++) {
@@ -73,7 +75,7 @@ export function* chooseMaterialized(
   yield;
   const frames = new Frames(graph.nodes.length, inParts);
   const roots = new Set<number>();
-  const spread = new SpreadProducts(graph, order, { consumers, costs }, BYTES_PER_COST);
+  const spread = new SpreadProducts(graph, order, { consumers, costs, channels }, BYTES_PER_COST);
   const outputs = new Set(graph.outputs);
   for (let k = order.length - 1; k >= 0; k--) {
     if (k % NODES_OF_SLICE === 0) yield;

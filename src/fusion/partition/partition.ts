@@ -121,6 +121,7 @@ export function* partitionInSlices(
     consumers,
     inParts,
     costs,
+    channels,
   });
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)), structures);
   const operands = new Map<number, readonly Operand[]>();
