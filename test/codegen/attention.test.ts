@@ -79,6 +79,8 @@ describe('a kernel of attention', () => {
       threads: 128,
       schedule: 'tiles of 128 × 64 by float32 units',
     });
+    const few = attentionKernel({ ...HALVES, ...FLOATS }, { batch: 1, m: 128 * 132 }, HOPPER);
+    expect([few.rows, few.threads]).toEqual([64, 128]);
     // As many bytes as two blocks of a multiprocessor may have.
     expect(2 * (kernelOf(FLOATS).sharedByteLength + 1024)).toBe(228 * 1024);
     for (const kibibytes of [163, 99]) {

@@ -39,6 +39,14 @@ export const ATTENTION_JOBS: readonly AttentionJob[] = [
     width: 128,
     mask: 'causal',
   }),
+  job('float32, many heads, causal', {
+    batch: 133,
+    m: 3,
+    n: 70,
+    inner: 37,
+    width: 40,
+    mask: 'causal',
+  }),
   job('float32, heads of 100, additive mask', {
     m: 20,
     n: 33,

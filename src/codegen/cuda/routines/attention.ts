@@ -71,7 +71,7 @@ export function attentionKernel(
   const blockCount = batch * Math.ceil(m / UNIT_ROWS);
   const all: readonly Candidate[] = !isHalf(dtype)
     ? [
-        ...slicesTiles(form).map((tile) => slicesKernel(form, tile)),
+        ...slicesTiles(form, { batch, m }).map((tile) => slicesKernel(form, tile)),
         ...FLOATS_TILES.map((tile) => floatsKernel(form, tile)),
       ]
     : [
