@@ -1,4 +1,6 @@
-/** Advice on a value that goes through memory, for each reason why two steps are not one. */
+/**
+ * Advice on a value that goes through memory, or on an array that two steps read, for each reason why these are not one.
+ */
 import type { Reason } from '../fusion/partition/union.js';
 
 /** One sentence for each code. */
@@ -11,6 +13,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Leave it: the value is small beside what reads it, and would be computed again for each element that it is broadcast to.',
   'nested-reduction':
     'Reduce all axes in one call, x.sum([0, 1]) for x.sum(0).sum(), where the order of the sums does not matter.',
+  'reduced-first':
+    'Leave it: the second step reduces along an axis of the results of the first, and needs all of these before it begins.',
   'row-too-long':
     'Lay the array out so that the axis that is reduced is the last one, or shorten that axis, so that a row stays on the chip between its two walks.',
   'too-few-rows':
@@ -34,4 +38,10 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Leave it: the reduction reads in one order and the copy writes in another one, which a kernel of its own does in tiles.',
   'no-shared-input':
     'Give both steps the same array at the same places, so that one kernel reads it once for both.',
+  'other-axes':
+    'Leave it: the two reduce over different axes, so that each would have to combine its results over the blocks of the other.',
+  'needs-result':
+    'Leave it, or change the formula so that it needs one reading: the later step needs what the earlier one gives, perhaps through others, so that it reads the array after it.',
+  'many-readers':
+    'Stack what is computed of the array, if these bytes matter: each of many steps that read it is compared with 16 others.',
 };

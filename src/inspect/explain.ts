@@ -38,7 +38,7 @@ import {
 import { ADVICE } from './advice.js';
 import { planAsDot, planAsMermaid } from './draw.js';
 import { explainSteps, type LocatedStep, locationOf } from './explain-steps.js';
-import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
+import type { ExplainedEdge, ExplainedReading, ExplainedStep, ExplanationData } from './explanation-data.js';
 import { explanationAsHtml } from './explanation-html.js';
 import { planAsSvg } from './graph-svg.js';
 import { Lines } from './lines.js';
@@ -57,6 +57,7 @@ export class Explanation implements ExplanationData {
   readonly passes!: readonly PassChanges[];
   readonly steps!: readonly ExplainedStep[];
   readonly edges!: readonly ExplainedEdge[];
+  readonly readings!: readonly ExplainedReading[];
   readonly results!: readonly string[];
   readonly bytesRead!: number;
   readonly bytesWritten!: number;
@@ -90,7 +91,7 @@ export class Explanation implements ExplanationData {
   }
 
   toString(): string {
-    const { steps, passes, edges } = this;
+    const { steps, passes, edges, readings } = this;
     const changed = passes.filter((p) => p.added.length + p.removed.length + p.changed.length > 0);
     return [
       ...summaryOf(this),
@@ -110,6 +111,10 @@ export class Explanation implements ExplanationData {
       ...edges.map(
         (e) =>
           `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})\n${indent(e.advice)}`,
+      ),
+      ...readings.map(
+        (r) =>
+          `read twice: ${r.buffer} by step ${r.first} and step ${r.second}: ${r.reason} (${formatBytes(r.bytes)})\n${indent(r.advice)}`,
       ),
       ...(this.graphs.length > 0 ? [`repeated: CUDA graphs of ${this.graphs.join(', ')} launches`] : []),
       '',
@@ -251,6 +256,7 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
   const located = explainSteps(own, target, new Lines(canonical, origins));
   const steps = located.map(({ step }) => step);
   const only = onlyRunOf(plan);
+  const positions = new Positions(located);
   const data: ExplanationData = {
     device: target.devices.map(({ name }) => name).join(','),
     deviceReason: job.chosen.reason,
@@ -259,9 +265,10 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges: edgesOf(partition, new Positions(located), bytesByLabel(plan))
+    edges: edgesOf(partition, positions, bytesByLabel(plan))
       .filter(isInMemory(plan))
       .filter(isReadBehind(steps)),
+    readings: readingsOf(partition, positions, bytesByLabel(plan)),
     results: plan.values.filter(({ role }) => role === 'output').map(({ label }) => label),
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
@@ -351,6 +358,23 @@ function edgesOf(
   );
   // Between the parts of a step nothing is in memory.
   return [...own.filter(({ from, to }) => from < 0 || from !== to), ...inside];
+}
+
+/** Bytes of arrays of which it is said that several steps read them. */
+const LEAST_READ_BYTES = 4096;
+
+/** The arrays that several steps of a partition read, not those of bodies of loops. */
+function readingsOf(
+  { sharedReads, steps }: Partition,
+  positions: Positions,
+  bytesOf: ReadonlyMap<string, number>,
+): ExplainedReading[] {
+  return sharedReads().flatMap(({ buffer, reason, ...at }): ExplainedReading[] => {
+    const bytes = bytesOf.get(buffer) ?? 0;
+    const [first, second] = [positions.first(steps[at.first]!, ''), positions.first(steps[at.second]!, '')];
+    if (bytes < LEAST_READ_BYTES || first < 0 || second < 0 || first === second) return [];
+    return [{ buffer, first, second, bytes, reason, advice: ADVICE[reason] }];
+  });
 }
 
 /** Not of values that pass in panels from one step to the next. */

@@ -74,6 +74,20 @@ export interface ExplainedEdge {
   readonly advice: string;
 }
 
+/** An array that two steps read. */
+export interface ExplainedReading {
+  /** The array: `source 0 float32`, `node 12`. */
+  readonly buffer: string;
+  /** Positions in `steps`: the first step that reads it, and another one. */
+  readonly first: number;
+  readonly second: number;
+  /** Bytes of the array. */
+  readonly bytes: number;
+  /** Why the two steps are not one. */
+  readonly reason: Reason;
+  readonly advice: string;
+}
+
 /** An explanation as data. */
 export interface ExplanationData {
   /** The device; of several, their names with commas between them. */
@@ -91,6 +105,8 @@ export interface ExplanationData {
   readonly passes: readonly PassChanges[];
   readonly steps: readonly ExplainedStep[];
   readonly edges: readonly ExplainedEdge[];
+  /** Arrays, but for short ones, that several steps read. */
+  readonly readings: readonly ExplainedReading[];
   /** Labels of the buffers that hold the results. */
   readonly results: readonly string[];
   readonly bytesRead: number;

@@ -14,7 +14,7 @@ const MOST_DRAWN = 60;
 const picture = (svg: string): string => `<div style="overflow:auto">${svg}</div>`;
 
 export function explanationAsHtml(data: ExplanationData): string {
-  const { steps, edges, device, deviceReason, bytesRead, bytesWritten, peakBytes } = data;
+  const { steps, edges, readings, device, deviceReason, bytesRead, bytesWritten, peakBytes } = data;
   const title = `${steps.length} steps on ${device} (${deviceReason}), ${formatBytes(bytesRead)} read, ${formatBytes(bytesWritten)} written, peak ${formatBytes(peakBytes)}`;
   const rows = steps.map(({ name, kind, lines, ...step }, k) => [
     `${k}`,
@@ -31,12 +31,22 @@ export function explanationAsHtml(data: ExplanationData): string {
     formatBytes(bytes),
     advice,
   ]);
+  const twice = readings.map(({ first, second, buffer, reason, bytes, advice }) => [
+    `${first}, ${second}`,
+    buffer,
+    reason,
+    formatBytes(bytes),
+    advice,
+  ]);
   return [
     `<div>${escaped(title)}</div>`,
     htmlTable(['step', 'name', 'kind', 'read', 'written', 'made at'], rows),
     ...(between.length === 0
       ? []
       : [htmlTable(['not fused', 'through', 'reason', 'bytes', 'advice'], between)]),
+    ...(twice.length === 0
+      ? []
+      : [htmlTable(['read twice by', 'array', 'reason', 'bytes', 'advice'], twice)]),
     ...(steps.length <= MOST_DRAWN ? [picture(planAsSvg(data))] : []),
   ].join('\n');
 }

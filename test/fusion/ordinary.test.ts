@@ -1,22 +1,12 @@
 /** Programs as people write them in NumPy: how many kernels they are, and the bytes that these move. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
 import { formOf } from '../../src/fusion/kernel/kernel.js';
 import { trafficOf } from '../../src/fusion/kernel/traffic.js';
-import { byteLengthOf } from '../../src/graph/dtype.js';
-import { arange, type DType, type Lazy, placeholder, stack, where } from '../../src/index.js';
+import { arange, type Lazy, stack, where } from '../../src/index.js';
 import { partitionOf } from '../support/graphs.js';
-
-const x = (shape: readonly number[], dtype: DType = 'float32'): Lazy => placeholder(shape, { dtype });
-
-interface Program {
-  readonly inputs: readonly Lazy[];
-  readonly build: (...inputs: Lazy[]) => Lazy | Lazy[];
-  readonly kernels: number;
-  /** Bytes that kernels move, by those of inputs and results; 1.05 at most unless there is a reason. */
-  readonly moved?: number;
-}
+import { bytesOf, describePrograms, type Program, x } from '../support/ordinary-programs.js';
 
 /** The inner part of a field after a step of diffusion; the border stays. */
 function diffused(u: Lazy): Lazy {
@@ -92,29 +82,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 };
 
-const bytesOf = (arrays: readonly Lazy[]): number =>
-  arrays.reduce((sum, { size, dtype }) => sum + size * byteLengthOf(dtype), 0);
-
-describe.each([
-  ['the CPU', CPU_TARGET.passes],
-  ['CUDA', CUDA_TARGET.passes],
-])('on %s', (_, passes) => {
-  it.each(Object.entries(PROGRAMS))('%s', (_, { inputs, build, kernels, moved = 1.05 }) => {
-    const results = [build(...inputs)].flat();
-    const { steps } = partitionOf(
-      results.map(({ expr }) => expr),
-      { passes },
-    );
-    let bytes = 0;
-    for (const step of steps) {
-      if (step.kind !== 'kernel') throw new Error(`a ${step.kind}`);
-      const { bytesRead, bytesWritten } = trafficOf(step.kernel.kernel);
-      bytes += bytesRead + bytesWritten;
-    }
-    expect(steps).toHaveLength(kernels);
-    expect(bytes).toBeLessThanOrEqual(moved * bytesOf([...inputs, ...results]));
-  });
-});
+describePrograms(PROGRAMS);
 
 it('asks for few bounds where many boxes are set one after the other', () => {
   let rows = x([1000, 8]);

@@ -173,6 +173,32 @@ describe('explain', () => {
     expect(String(e)).toContain('reduce min');
   });
 
+  it.each([
+    ['reductions over different axes', (y: Lazy) => [y.sum(0), y.sum(1)], 'other-axes'],
+    ['a map of a result', (y: Lazy) => [y.sub(y.mean())], 'needs-result'],
+    ['parts of other sizes', (y: Lazy) => [y.slice([0, 999]).exp(), y.sin()], 'domain-mismatch'],
+    ['a call beside a map', (y: Lazy) => [y.cumulativeSum(1), y.exp()], 'library-call'],
+  ] as const)('says why %s read one array twice', (_, build, reason) => {
+    const e = explain(build(x.reshape(1024, 1024)), { device: 'cpu' });
+    expect(e.readings.map((each) => each.reason)).toContain(reason);
+    const [reading] = e.readings;
+    expect(String(e)).toContain(
+      `read twice: source 0 float32 by step ${reading!.first} and step ${reading!.second}`,
+    );
+    expect(e.readings[0]!.bytes).toBe(4 << 20);
+  });
+
+  it('asks for one reduction only where both are the same', () => {
+    const reasonsOf = (result: Lazy): string[] =>
+      result.explain({ device: 'cpu' }).edges.map(({ reason }) => reason);
+    const y = x.reshape(1024, 1024);
+    expect(reasonsOf(y.sum(1).sum())).toEqual(['nested-reduction']);
+    expect(reasonsOf(y.mean(1).mean())).toEqual(['nested-reduction']);
+    expect(reasonsOf(y.sum(1).max())).toEqual(['reduced-first']);
+    expect(reasonsOf(y.sum(1).sqrt().sum())).toEqual(['reduced-first']);
+    expect(reasonsOf(y.sub(y.sum(0)).square().sum(1))).toEqual(['reduced-first']);
+  });
+
   it('says for each edge what can be done about it', () => {
     const e = x.sub(x.mean(0)).explain({ device: 'cpu' });
     expect(e.edges[0]!.advice).toMatch(/128 rows/);

@@ -31,6 +31,14 @@ export interface Edge {
   readonly reason: Reason;
 }
 
+/** An array in memory that two tasks read, and why they are two. */
+export interface SharedRead {
+  readonly buffer: string;
+  readonly first: number;
+  readonly second: number;
+  readonly reason: Reason;
+}
+
 /** Siblings that are compared with one kernel before it is left alone. */
 const MAX_SIBLINGS = 16;
 const MAX_ROUNDS = 8;
@@ -213,6 +221,34 @@ export class KernelGraph {
         return [{ buffer: bufferName(key), from: producer.rank, to: task.rank, reason }];
       }),
     );
+  }
+
+  /** Every array that several tasks read, with the reason why each later one is not one with the first. */
+  sharedReads(): SharedRead[] {
+    const order = completed(this.#graph.order());
+    for (const [rank, task] of order.entries()) task.rank = rank;
+    completed(this.#graph.assignLevels());
+    return this.#graph.keys().flatMap((key): SharedRead[] => {
+      const [first, ...others] = [...this.#graph.readersOf(key)].sort((a, b) => a.rank - b.rank);
+      return others.map((second) => ({
+        buffer: bufferName(key),
+        first: first!.rank,
+        second: second.rank,
+        reason: this.#whyApart(first!, second),
+      }));
+    });
+  }
+
+  /** Why two tasks that read one array are two. */
+  #whyApart(a: TaskNode, b: TaskNode): Reason {
+    if (isLoop(a) || isLoop(b)) return 'loop';
+    if (a.kernel === undefined || b.kernel === undefined) return 'library-call';
+    const [first, second] = [a.kernel.model, b.kernel.model];
+    if (this.#depends(a, b) || this.#depends(b, a)) return 'needs-result';
+    if (first.domainSize !== second.domainSize) return 'domain-mismatch';
+    if (isTooLong(first, second)) return 'instruction-limit';
+    if (isTooWide(first, second)) return 'buffer-limit';
+    return this.#merges.reasonOf(a.kernel, b.kernel, undefined, this.#isLiveOut(a, b)) ?? 'many-readers';
   }
 }
 

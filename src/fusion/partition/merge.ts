@@ -15,6 +15,7 @@ import { NO_STORES } from './buffer-list.js';
 import { moveAffine } from './fused-kernel.js';
 import { limitOf } from './merge-limits.js';
 import { MutableKernel } from './mutable-kernel.js';
+import { isNested } from './nested-reduction.js';
 import { keepsOrder } from './sum-order.js';
 import type { IsLiveOut, Merge, Reason, Union } from './union.js';
 
@@ -47,10 +48,13 @@ export function mergeVertically(
       ? joinOf(aligned, 'first', isLiveOut)
       : fail('domain-mismatch');
   }
-  if (match.some((axis) => axis >= c.parallel.length)) return fail('nested-reduction');
+  if (match.some((axis) => axis >= c.parallel.length))
+    return fail(isNested(producer, consumer, key) ? 'nested-reduction' : 'reduced-first');
   if (open.length === 0)
-    return c.reduced.length === 0 ? joinOf(aligned, 'first', isLiveOut) : fail('nested-reduction');
-  if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length)) return fail('nested-reduction');
+    return c.reduced.length === 0 ? joinOf(aligned, 'first', isLiveOut) : fail('reduced-first');
+  // The producer would reduce its rows again for each row of the consumer's that reads its value.
+  if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length))
+    return fail('broadcast-recompute');
   const full = matchRows(aligned);
   return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut);
 }
@@ -98,6 +102,7 @@ const areSmallMaps = (first: MutableKernel, second: MutableKernel): boolean =>
  */
 export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut: IsLiveOut): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
+  let reason: Reason = 'no-shared-input';
   for (const { buffer, loads } of first.uses) {
     if (loads.length === 0) continue;
     const others = second.loadsOf(buffer.key);
@@ -108,7 +113,11 @@ export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut:
       if (load.index !== undefined || other.index !== undefined) continue;
       const aligned = align(first, second, load, other);
       const full = aligned === undefined ? undefined : matchRest(aligned);
-      if (full === undefined || !rolesAgree(full)) continue;
+      if (full === undefined) continue;
+      if (!rolesAgree(full)) {
+        reason = 'other-axes';
+        continue;
+      }
       if (second.reduced.length < first.reduced.length && storesTurned(second, other))
         return fail('turned-store');
       return joinOf(full, 'first', isLiveOut);
@@ -116,7 +125,7 @@ export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut:
   }
   return areSmallMaps(first, second)
     ? joinOf({ first, second, match: identityOf(first.sizes.length) }, 'first', isLiveOut)
-    : fail('no-shared-input');
+    : fail(reason);
 }
 
 /**

@@ -73,11 +73,11 @@ export class MergedStructures {
     return undefined;
   }
 
-  /** Why two kernels stay apart; undefined: they would merge. */
+  /** Why two kernels stay apart; undefined: they would merge. `key`: as of `merge`. */
   reasonOf(
     first: KernelInstance,
     second: KernelInstance,
-    key: BufferKey,
+    key: BufferKey | undefined,
     isLiveOut: IsLiveOut,
   ): Reason | undefined {
     const merge = mergeOf(first.toMutable(), second.toMutable(), key, isLiveOut);

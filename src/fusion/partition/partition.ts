@@ -25,7 +25,7 @@ import { ElementCosts } from '../passes/element-cost.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder } from './build-kernel.js';
 import { joinsInParts } from './join-parts.js';
-import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
+import { type Edge, KernelGraph, type SharedRead, type Task } from './kernel-graph.js';
 import type { KernelInstance } from './kernel-instance.js';
 import { MustStore } from './loadable.js';
 import { KernelLowering, type LoweredKernel } from './lower-kernel.js';
@@ -72,6 +72,8 @@ export interface Partition {
    * asked for.
    */
   readonly edges: () => readonly Edge[];
+  /** The arrays that several steps read, with the reason why these are not one. */
+  readonly sharedReads: () => readonly SharedRead[];
 }
 
 /** Tasks of the task graph between pauses: each takes some 1 µs. */
@@ -163,7 +165,7 @@ export function* partitionInSlices(
     steps.push(finish(task, lowering, operands, { isReadable, channels }));
     yield;
   }
-  return { steps, edges: () => kernels.edges() };
+  return { steps, edges: () => kernels.edges(), sharedReads: () => kernels.sharedReads() };
 }
 
 const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'call' || kind === 'loop';

@@ -13,8 +13,10 @@ export type Reason =
   | 'domain-mismatch'
   /** The value would be computed again for each element it is broadcast to. */
   | 'broadcast-recompute'
-  /** A reduction of a reduction over other axes. */
+  /** A reduction of the results of the same reduction over other axes. */
   | 'nested-reduction'
+  /** A reduction along an axis of the results of another one, all of which it needs first. */
+  | 'reduced-first'
   /** A row that is reduced and read again is too long to stay on the chip. */
   | 'row-too-long'
   /** Too few rows to fill the device with one block for each. */
@@ -38,7 +40,13 @@ export type Reason =
   /** A map beside a reduction that stores what it reads side by side at places far apart. */
   | 'turned-store'
   /** Siblings that share no input at the same place. */
-  | 'no-shared-input';
+  | 'no-shared-input'
+  /** Siblings that reduce over different axes. */
+  | 'other-axes'
+  /** Siblings one of which needs a result of the other, perhaps through others. */
+  | 'needs-result'
+  /** Siblings of so many others that read the array that they were not compared. */
+  | 'many-readers';
 
 /** How two kernels become one: the domain, and where each one's axes are in it. */
 export interface Union {

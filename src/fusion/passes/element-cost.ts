@@ -31,7 +31,7 @@ export const isUnrolled = (node: GraphNode): node is GraphNodeOf<'reduce'> & { r
   node.kind === 'reduce' && node.unrolled === true;
 
 /** A gathered element costs what its line of memory does. */
-const GATHER_COST = 32;
+export const GATHER_COST = 32;
 /** A comparison, and a choice of one of two parts by it. */
 const COST_OF_CHOICE = 2;
 /** Costs grow with each place where a value is read again. */

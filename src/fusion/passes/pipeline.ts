@@ -21,6 +21,7 @@ import { expandCuda } from './expand-cuda.js';
 import { foldRolls } from './fold-rolls.js';
 import { fuseAttention } from './fuse-attention.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
+import { gatherMaps } from './gather-maps.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mapWindows } from './map-windows.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -55,6 +56,7 @@ export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): reado
   { name: 'online-formulas', run: onlineFormulas, rounds: true },
   { name: 'split-joins', run: splitJoins, rounds: false },
   { name: 'push-slices', run: pushSlices, rounds: false },
+  { name: 'gather-maps', run: gatherMaps, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
   { name: 'narrow-products', run: narrowProducts, rounds: false },
