@@ -58,7 +58,7 @@ export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'c
   return across === undefined ? none : { ...none, extent: across };
 }
 
-/** Most parts that one kernel chooses from. */
+/** Most parts that one kernel chooses from; joins of more that one stores are flattened (`fusion/passes/large-joins.ts`). */
 const MOST_PARTS = 16;
 
 /**

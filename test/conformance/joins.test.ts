@@ -35,6 +35,42 @@ const STEPS: readonly Step[] = [
 const bytesOf = ({ data }: { data: ArrayBufferView }): Buffer =>
   Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
+/** Rows each of which is computed from the one before, beside or below one another. */
+function dependentRows(count: number, axis: number, size: number): Lazy[] {
+  const x = toLazy(randomValues('int32', [size], count, -4, 4)).astype('float32');
+  const rows: Lazy[] = [x];
+  for (let k = 1; k < count; k++) rows.push(rows[k - 1]!.neg().add(k % 3 === 0 ? x : k));
+  const all = stack(rows, axis);
+  return [all, all.slice(...(axis === 0 ? ['5:40:7'] : [':', '5:40:7'])), stack(rows).mul(2).sum(0)];
+}
+
+describe.each(backends())('many parts on %s', (device) => {
+  const size = device === 'cpu' ? 1003 : 60;
+  it.each([
+    [20, 0],
+    [64, 0],
+    [130, 0],
+    [24, 1],
+    [64, 1],
+    [300, 0],
+  ])('%i rows along axis %i have the values of the reference', async (count, axis) => {
+    const results = dependentRows(count, axis, size);
+    const expected = referenceOf(results);
+    const actual = await run(device, results);
+    for (const [k, own] of actual.entries())
+      expect(Buffer.compare(bytesOf(own), bytesOf(expected[k]!)), `result ${k}`).toBe(0);
+  });
+
+  it.runIf(isSimulated(device))('have the same bits in tiles', async () => {
+    const [rows] = dependentRows(64, 0, 4000) as [Lazy];
+    const memory = Math.ceil(0.3 * rows.plan({ device }).peakBytes);
+    const plan = rows.plan({ device, memory });
+    expect(plan.sweeps[0]!.tiles).toBeGreaterThan(1);
+    const [tiled, whole] = [await rows.compute({ device, memory }), await rows.compute({ device })];
+    expect(Buffer.compare(bytesOf(tiled), bytesOf(whole))).toBe(0);
+  });
+});
+
 describe.each(backends())('random programs of joins on %s', (device) => {
   const count = isSimulated(device) ? 20 : 150;
   it(`give what the reference gives, ${count} times`, async () => {

@@ -22,6 +22,7 @@ import { foldRolls } from './fold-rolls.js';
 import { fuseAttention } from './fuse-attention.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { gatherMaps } from './gather-maps.js';
+import { nestJoins } from './large-joins.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mapWindows } from './map-windows.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -62,6 +63,7 @@ export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): reado
   { name: 'narrow-products', run: narrowProducts, rounds: false },
   { name: 'unroll-reductions', run: unrollReductions(sumOrder), rounds: false },
   { name: 'batch-slices', run: batchSlices(sumOrder), rounds: false },
+  { name: 'nest-joins', run: nestJoins, rounds: false },
 ];
 
 /** Runs ahead of the passes of a target without the CPU's routines. */

@@ -19,6 +19,7 @@ import {
 import type { Slices } from '../../host/slices.js';
 import { isElementwise, JoinCuts } from './join-cuts.js';
 import { isInStretches, isOnlyStored } from './join-form.js';
+import { flattenJoins } from './large-joins.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { viewOfView } from './simplify.js';
 import { SliceTaker } from './take-slices.js';
@@ -28,6 +29,7 @@ const MOST_MADE = 512;
 
 export function* splitJoins(graph: MutableGraph): Slices<void> {
   if (!graph.nodes.some((node) => node?.kind === 'join')) return;
+  yield* flattenJoins(graph);
   const sliced = new Set<number>();
   const cuts = yield* JoinCuts.of(graph);
   const takePart: Rule = (node, editor) => {

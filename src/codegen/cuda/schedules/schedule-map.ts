@@ -36,6 +36,9 @@ const THREADS = 128;
 /** Loads beyond which chunks are short: all of them are in registers at once. */
 const MANY_LOADS = 24;
 const MANY_LOADS_WIDTH = 2;
+/** Stores beyond which their chunks have so many words at most: all of them are in registers at once. */
+const MANY_STORES = 16;
+const STORED_WORDS = 64;
 /** Words of the chunks of a window, which are taken up one after the other, in registers at most. */
 const WINDOW_WORDS = 144;
 /** The same where interleaved channels are computed on at length, for each element of a chunk. */
@@ -134,6 +137,8 @@ function chooseFree(kernel: Kernel): MapSchedule {
       last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
   );
   if (BROKEN_SHARE * broken.length >= accesses.length) width = 1;
+  const words = accesses.reduce((sum, { dtype, store }) => sum + (store ? byteLengthOf(dtype) / 4 : 0), 0);
+  if (accesses.length - loads > MANY_STORES) while (width > 1 && width * words > STORED_WORDS) width /= 2;
   const big = count >= MANY_ELEMENTS;
   if (big && sharesColumns(kernel, 2, THREADS * width)) {
     const columns = arithmeticOf(kernel, columnValues(new Body(kernel), [...kernel.tape.keys()]));
