@@ -5,9 +5,11 @@
 // stretch of a tile at a time.
 //
 // A scan of several tiles without the values before them goes over memory once: threads take tiles in their
-// order, and each combines its total with the value before it, and scans the tile while it is in a cache.
+// order, and each leaves its total, looks back for the value before it, and scans the tile while it is in a
+// cache. Tiles that wait have left their totals, so that a thread waits for none but those that are read.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <initializer_list>
 #include <limits>
 #include <new>
@@ -36,8 +38,8 @@ constexpr int64_t kParts = 8;
 // Columns that a thread goes along at a time where tiles are scanned in their order: a tile stays in the
 // second-level cache.
 constexpr int64_t kOrderedColumns = 128;
-// Looks for the value before a tile until another thread may have the processor.
-constexpr int kLooks = 64;
+// How long a thread sleeps between two looks for a tile's total, once it has spun.
+constexpr auto kScanNap = std::chrono::microseconds(50);
 
 struct Tiles {
   DType dtype;
@@ -54,9 +56,9 @@ struct Tiles {
   int64_t units() const {
     return columns == 0 ? (count() + tilesPerUnit - 1) / tilesPerUnit : (inner + columns - 1) / columns;
   }
-  // Bytes of the turns of chains of tiles, before values of up to 16 bytes.
-  size_t turnBytes() const {
-    return (static_cast<size_t>(outer * groups()) * sizeof(std::atomic<int64_t>) + 15) / 16 * 16;
+  // Bytes of the states of tiles that are scanned in their order, before values of up to 16 bytes.
+  size_t stateBytes() const {
+    return (static_cast<size_t>(count() * groups()) * sizeof(std::atomic<int32_t>) + 15) / 16 * 16;
   }
   // Whether the values before tiles are found on the way, in one unit.
   bool isOrdered() const { return !isCarried && tile < length; }
@@ -371,19 +373,48 @@ struct Scanner {
     return sum;
   }
 
-  // Tiles in their order: `turns` counts those of a chain of tiles, one behind another, whose value before
-  // the next one is in `values`.
+  // Totals of tiles and values behind them, one chain of tiles after another; the state of a tile says which
+  // of the two is there. One thread writes those of a tile.
+  enum State : int32_t { kNothing, kTotal, kBehind };
   struct Chains {
     const int64_t width;
-    Wide* values;
-    std::atomic<int64_t>* turns;
+    Wide *totals, *behind;
+    std::atomic<int32_t>* states;
+
+    void leave(int64_t tile, State state, const Wide* values, int64_t count) const {
+      std::copy_n(values, count, (state == kTotal ? totals : behind) + tile * width);
+      states[tile].store(state, std::memory_order_release);
+    }
   };
 
-  // Columns of a tile, rows [first, first + rows) of all lines, when its turn comes; false: the run ends.
+  // The values before tile `turn` of those from `first` on: from the last one behind which they are known,
+  // one tile after the other. False: the run ends.
+  template <typename Wait>
+  static bool lookBack(const Chains& chains, int64_t first, int64_t turn, int64_t count, Wide* sums,
+                       const Wait& wait) {
+    if (turn == 0) {
+      std::fill_n(sums, count, N::identity());
+      return true;
+    }
+    int64_t tile = first + turn - 1;
+    for (;; tile--) {
+      if (!wait(chains.states[tile])) return false;
+      if (chains.states[tile].load(std::memory_order_acquire) == kBehind) break;
+    }
+    std::copy_n(chains.behind + tile * chains.width, count, sums);
+    while (++tile < first + turn) {
+      const Wide* own = chains.totals + tile * chains.width;
+      for (int64_t c = 0; c < count; c++) sums[c] = N::combine(sums[c], own[c]);
+    }
+    return true;
+  }
+
+  // Columns of a tile, rows [first, first + rows) of all lines; false: the run ends.
   template <typename Wait>
   static bool orderedTile(const Tiles& t, Maps& maps, const Chains& chains, int64_t task, const Wait& wait) {
     const int64_t group = task % t.groups(), turn = task / t.groups() % t.perLine();
-    const int64_t line = task / t.groups() / t.perLine(), chain = line * t.groups() + group;
+    const int64_t line = task / t.groups() / t.perLine();
+    const int64_t ofChain = (line * t.groups() + group) * t.perLine();
     const int64_t from = group * t.width(), count = std::min(t.width(), t.inner - from);
     const int64_t start = (t.isReverse ? t.perLine() - 1 - turn : turn) * t.tile;
     const int64_t rows = std::min(t.tile, t.length - start);
@@ -403,12 +434,11 @@ struct Scanner {
         addRow(in.data + rowOf(r) * in.pitch, count, own.data());
       }
     }
-    if (!wait(chains.turns[chain], turn)) return false;
-    Wide* values = chains.values + chain * chains.width;
-    std::copy_n(values, count, sums.begin());
+    if (!isLast && turn > 0) chains.leave(ofChain + turn, kTotal, own.data(), count);
+    if (!lookBack(chains, ofChain, turn, count, sums.data(), wait)) return false;
     if (!isLast) {
-      for (int64_t c = 0; c < count; c++) values[c] = N::combine(sums[c], own[c]);
-      chains.turns[chain].store(turn + 1, std::memory_order_release);
+      for (int64_t c = 0; c < count; c++) own[c] = N::combine(sums[c], own[c]);
+      chains.leave(ofChain + turn, kBehind, own.data(), count);
     }
     const auto out = maps.outRows(first, t.inner, count);
     maps.begin(count);
@@ -432,32 +462,30 @@ struct Scanner {
 
   static void runInOrder(const Tiles& t, const RoutineJob& job, ThreadPool& pool,
                          const std::atomic<bool>* cancel) {
-    const int64_t all = t.outer * t.groups(), tasks = t.count() * t.groups();
-    auto* turns = reinterpret_cast<std::atomic<int64_t>*>(job.workspace.data);
-    auto* values = reinterpret_cast<Wide*>(job.workspace.data + t.turnBytes());
-    const Chains chains{t.width(), values, turns};
-    std::fill_n(values, all * t.width(), N::identity());
-    for (int64_t k = 0; k < all; k++) new (turns + k) std::atomic<int64_t>(0);
+    const int64_t tasks = t.count() * t.groups();
+    auto* states = reinterpret_cast<std::atomic<int32_t>*>(job.workspace.data);
+    auto* totals = reinterpret_cast<Wide*>(job.workspace.data + t.stateBytes());
+    const Chains chains{t.width(), totals, totals + tasks * t.width(), states};
+    for (int64_t k = 0; k < tasks; k++) new (states + k) std::atomic<int32_t>(kNothing);
     std::atomic<int64_t> next{0};
     std::atomic<bool> fails{false};
     const auto ends = [&] {
       return fails.load(std::memory_order_relaxed) ||
              (cancel != nullptr && cancel->load(std::memory_order_relaxed));
     };
-    // The tile before was taken before this one, by a thread that runs.
-    const auto wait = [&](const std::atomic<int64_t>& turn, int64_t own) {
-      for (int looks = 0; turn.load(std::memory_order_acquire) != own; looks++) {
+    const int64_t ofTile = t.tile * t.width();
+    const int64_t threads = std::clamp<int64_t>(tasks * ofTile / kLeastElements, 1, pool.workers());
+    // A tile before was taken before this one, by a thread that runs.
+    const auto wait = [&](const std::atomic<int32_t>& state) {
+      const auto isLeft = [&] { return state.load(std::memory_order_acquire) != kNothing; };
+      if (isLeft()) return true;
+      spinFor(spinOf(static_cast<int>(threads)), [&] { return isLeft() || ends(); });
+      while (!isLeft()) {
         if (ends()) return false;
-        if (looks < kLooks) {
-          pause();
-        } else {
-          std::this_thread::yield();
-        }
+        std::this_thread::sleep_for(kScanNap);
       }
       return true;
     };
-    const int64_t ofTile = t.tile * t.width();
-    const int64_t threads = std::clamp<int64_t>(tasks * ofTile / kLeastElements, 1, pool.workers());
     const auto run = [&](int64_t, int) {
       try {
         Maps maps(t, job, cancel);
@@ -521,7 +549,7 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   if (t.columns == 0) need.folded = static_cast<size_t>(t.count() * t.inner);
   if (t.isOrdered()) {
     if (t.columns > 0 || t.units() != 1) throw std::invalid_argument("tiles of one unit, in their order");
-    need.workspace.most = t.turnBytes() + static_cast<size_t>(t.outer * t.groups() * t.width()) * wide;
+    need.workspace.most = t.stateBytes() + 2 * static_cast<size_t>(t.count() * t.groups() * t.width()) * wide;
     need.workspace.least = need.workspace.most;
   }
   return need;

@@ -19,7 +19,7 @@ const CPU = [
 ];
 
 /** Threads that follow one another through tiles: for ThreadSanitizer, and slow with others. */
-const THREADS = ['test/exec/tape-skew.test.ts'];
+const THREADS = ['test/exec/tape-skew.test.ts', 'test/exec/scan-threads.test.ts'];
 
 /** On the simulated CUDA, which checks the accesses of kernels itself: the runtime around them, on one GPU and on several. Not with
  * ThreadSanitizer, whose calls the simulator takes. */
