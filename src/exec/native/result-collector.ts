@@ -21,6 +21,13 @@ const MARGIN = 1.5;
 const WIDER_MARGIN = 2;
 /** How fast that grows where no memory is seen that it may free. */
 const GROWTH = 1.5;
+/**
+ * Collections in a row that see results for the second time, after which waiting is in vain: more than some ten are kept, or the
+ * program's own garbage makes old objects of results, and these would only be more until the whole heap is marked.
+ */
+const MOST_IN_VAIN = 2;
+/** Of these, after how many to wait is tried again: the program may be another one by then. */
+const IN_VAIN_UNTIL_ANEW = 256;
 
 /**
  * Bytes of results at a collection: freed since the last one; alive that it is the first one for; alive that it is the second
@@ -34,6 +41,7 @@ export class ResultCollector {
   #collect: (() => void) | null | undefined;
   #bytes = 0;
   #between = LEAST_BETWEEN_BYTES;
+  #inVain = 0;
 
   /** `release` frees the memory of results that were collected. */
   constructor(release: () => Released) {
@@ -51,7 +59,10 @@ export class ResultCollector {
     this.#collect ??= youngCollection();
     if (this.#collect === null) return;
     this.#collect();
-    this.#between = betweenAfter(this.#release(), this.#between);
+    const released = this.#release();
+    const [, , aged] = released;
+    this.#inVain = aged > 0 ? (this.#inVain + 1) % IN_VAIN_UNTIL_ANEW : 0;
+    this.#between = this.#inVain > MOST_IN_VAIN ? LEAST_BETWEEN_BYTES : betweenAfter(released, this.#between);
   }
 }
 
