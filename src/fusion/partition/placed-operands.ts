@@ -11,7 +11,7 @@ import { type Operand, operandThroughViews, type Readable } from './operands.js'
 const OPERANDS = 3;
 
 /** Bytes of a copy. */
-const CHUNK = 16;
+const ACCESS_BYTES = 16;
 
 /** Kinds of nodes whose values are in memory: what is computed is stored as it is read. */
 const STORED: ReadonlySet<string> = new Set(['source', 'reduce', 'contract', 'call', 'loop']);
@@ -26,7 +26,7 @@ export const placedOperand = (graph: Graph, node: GraphNode, k: number): Operand
 
 /** An array (batches, neighbours, rows, columns) through views of what is in memory, where attention can read it so. */
 export function operandInPlace(graph: Graph, id: number): Operand | undefined {
-  const chunk = CHUNK / byteLengthOf(nodeOf(graph, id).dtype);
+  const chunk = ACCESS_BYTES / byteLengthOf(nodeOf(graph, id).dtype);
   const found = operandThroughViews(graph, id, undefined, asRowsOfChunks(chunk));
   if (found === undefined || !STORED.has(nodeOf(graph, found.node).kind)) return undefined;
   const isAligned = nodeOf(graph, id).shape[3]! % chunk !== 0 || found.offset % chunk === 0;

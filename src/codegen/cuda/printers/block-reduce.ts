@@ -6,6 +6,8 @@
 import { coordinateOf } from '../../../fusion/kernel/algebra.js';
 import { castValueOf, type Reduction, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { product } from '../../../fusion/kernel/kernel.js';
+import { isComplex } from '../../../graph/dtype.js';
+import { isExactReduction } from '../../../graph/reductions.js';
 import { InternalError } from '../../../host/errors.js';
 import type { Body } from '../body.js';
 import { COUNTS, type Monoid, monoidOf } from '../monoids.js';
@@ -47,9 +49,13 @@ export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
         .map(({ position, monoid }) => ({ position, part: monoid?.part ?? 0 })),
       monoid: monoidFor(body, reduction),
       name: `a${reduction.position}`,
-      isInTurn: isInTurn(kernel, reduction.name),
+      isInTurn: isInTurn(kernel, reduction.name) && !isAnyOrder(reduction),
     }));
 }
+
+/** Whether the order does not matter to a reduction's bits. Of doubles the comparisons of printed code take either of two zeros. */
+const isAnyOrder = ({ name, taken }: Reduction): boolean =>
+  isExactReduction(name, taken) && taken !== 'float64' && !isComplex(taken);
 
 function monoidFor(body: Body, { name, monoid, args, taken }: Reduction): Monoid {
   if (monoid !== undefined) return userMonoid(monoid.of);
