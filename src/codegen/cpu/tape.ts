@@ -40,6 +40,7 @@ import {
 import { LruCache } from '../../shared/lru-cache.js';
 import { inWindows } from '../cuts/pitch.js';
 import { type Blocking, laneKindOf, laneModeOf, printBlocking, rowStrideOf } from './tape-blocking.js';
+import { isSharedAlike } from './tape-cost.js';
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
 import { planInTiles } from './tape-phase-memory.js';
@@ -156,18 +157,19 @@ export const tapeBy = (source: Kernel, blocking: Blocking, triangle?: Triangle):
 /** The tape of a kernel. */
 export const encodeTape = (source: Kernel): TapeSpec => encoded(source, wholeLayout(source));
 
-/** Other layouts than the whole's, by numbers of threads and structures. */
+/** Layouts by numbers of threads and structures; the whole's, where that is the quickest. */
 const layoutsFor = new LruCache<TapeLayout>(256, 1 << 14);
 
 /** The tape of a kernel that so many threads run as a whole: in the blocks that are quickest for them, with the same bits. */
 export function encodeFor(source: Kernel, threads: number): TapeSpec {
   const { kernel, levels, triangle } = planTape(source);
-  const blocking = triangle === undefined ? layoutFor(kernel, levels, threads) : undefined;
-  if (blocking === undefined) return encodeTape(source);
+  if (triangle !== undefined || isSharedAlike(kernel, threads)) return encodeTape(source);
   const key = `${threads} ${kernelFingerprint(source)}`;
   let layout = layoutsFor.get(key);
   if (layout === undefined) {
-    layout = layoutOf(source, () => planBy(kernel, levels, blocking));
+    const blocking = layoutFor(kernel, levels, threads);
+    layout =
+      blocking === undefined ? wholeLayout(source) : layoutOf(source, () => planBy(kernel, levels, blocking));
     layoutsFor.set(key, layout, source.tape.length);
   }
   return encoded(source, layout);
