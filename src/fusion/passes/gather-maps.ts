@@ -5,8 +5,8 @@
  *     take(line of (z - m[i]), places)       →   take(line of z, places) - take(m, places / columns)
  *     take(take(x, ids), places)             →   take(x, take(ids, places))
  *
- * where that moves fewer bytes, by shapes alone: a map of few values that is looked up often, as a table of colours is,
- * stays as it is, and so does one of several arrays that would each be read at random. Values do not change, and it makes no
+ * where that moves fewer bytes, by shapes alone: a map of fewer values than places, as a table of colours or of roots of
+ * unity is, stays as it is, and so does one of several arrays that would each be read at random. Values do not change, and it makes no
  * difference what else reads the map.
  */
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
@@ -109,6 +109,8 @@ class Places {
     if (!this.#isComputed(base)) return false;
     const size = sizeOfShape(base.shape);
     const count = sizeOfShape(this.#gather.shape);
+    // A table that is looked up more often than it has values.
+    if (count > size) return false;
     let stored = size * byteLengthOf(base.dtype) + this.#bytesAt(base, ALONG);
     let computed = 0;
     const seen = new Set([base.id]);
