@@ -5,34 +5,13 @@
 import { describe, expect, it } from 'vitest';
 import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
-import { trafficOf } from '../../src/fusion/kernel/traffic.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
-import { byteLengthOf } from '../../src/graph/dtype.js';
-import {
-  concat,
-  type DType,
-  einsum,
-  type Lazy,
-  maximum,
-  minimum,
-  placeholder,
-  stack,
-} from '../../src/index.js';
-import { partitionOf } from '../support/graphs.js';
+import { concat, einsum, type Lazy, maximum, minimum, stack } from '../../src/index.js';
+import { describePrograms, type Program, x } from '../support/ordinary-programs.js';
 
-const x = (shape: readonly number[], dtype: DType = 'float32'): Lazy => placeholder(shape, { dtype });
 const N = 100_000;
-
-interface Program {
-  readonly inputs: readonly Lazy[];
-  readonly build: (...inputs: Lazy[]) => Lazy | Lazy[];
-  /** One, unless said. */
-  readonly kernels?: number;
-  /** Bytes that kernels move, by those of inputs and results; 1.05 at most unless there is a reason. */
-  readonly moved?: number;
-}
 
 const columns = (rows: Lazy, count: number): Lazy[] =>
   Array.from({ length: count }, (_, k) => rows.slice('...', k));
@@ -153,29 +132,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 };
 
-const bytesOf = (arrays: readonly Lazy[]): number =>
-  arrays.reduce((sum, { size, dtype }) => sum + size * byteLengthOf(dtype), 0);
-
-describe.each([
-  ['the CPU', CPU_TARGET.passes],
-  ['CUDA', CUDA_TARGET.passes],
-])('on %s', (_, passes) => {
-  it.each(Object.entries(PROGRAMS))('%s', (_, { inputs, build, kernels = 1, moved = 1.05 }) => {
-    const results = [build(...inputs)].flat();
-    const { steps } = partitionOf(
-      results.map(({ expr }) => expr),
-      { passes },
-    );
-    let bytes = 0;
-    for (const step of steps) {
-      if (step.kind !== 'kernel') throw new Error(`a ${step.kind}`);
-      const { bytesRead, bytesWritten } = trafficOf(step.kernel.kernel);
-      bytes += bytesRead + bytesWritten;
-    }
-    expect(steps).toHaveLength(kernels);
-    expect(bytes).toBeLessThanOrEqual(moved * bytesOf([...inputs, ...results]));
-  });
-});
+describePrograms(PROGRAMS);
 
 describe('a small network, whose layers have eight columns', () => {
   const build = (): Lazy =>

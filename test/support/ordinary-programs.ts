@@ -12,7 +12,8 @@ export const x = (shape: readonly number[], dtype: DType = 'float32'): Lazy => p
 export interface Program {
   readonly inputs: readonly Lazy[];
   readonly build: (...inputs: Lazy[]) => Lazy | Lazy[];
-  readonly kernels: number;
+  /** One, unless said. */
+  readonly kernels?: number;
   /** Bytes that kernels move, by those of inputs and results; 1.05 at most unless there is a reason. */
   readonly moved?: number;
 }
@@ -26,7 +27,7 @@ export function describePrograms(programs: Readonly<Record<string, Program>>): v
     ['the CPU', CPU_TARGET.passes],
     ['CUDA', CUDA_TARGET.passes],
   ])('on %s', (_, passes) => {
-    it.each(Object.entries(programs))('%s', (_, { inputs, build, kernels, moved = 1.05 }) => {
+    it.each(Object.entries(programs))('%s', (_, { inputs, build, kernels = 1, moved = 1.05 }) => {
       const results = [build(...inputs)].flat();
       const { steps } = partitionOf(
         results.map(({ expr }) => expr),

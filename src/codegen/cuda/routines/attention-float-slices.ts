@@ -14,8 +14,8 @@ import {
   pitchArgument,
   pitchParameter,
   pitchText,
-  resultPitch,
   scoreText,
+  storeResult,
 } from './attention-form.js';
 
 export interface SlicesTile {
@@ -292,7 +292,6 @@ function softmaxText(
 }
 
 export function printSlices(form: AttentionForm, tile: SlicesTile): string {
-  const { width } = form;
   const { rows: R, columns: C, warps, blocks } = tile;
   const layout = layoutOf(form, tile);
   const { rows, columns, vector, times, padded, keySlices, keyRows, pitch, valueRows, slice, innerRows } =
@@ -392,22 +391,8 @@ ${productText({
 #pragma unroll
     for (int c = 0; c < ${times}; c++) {
       const int column = (c * ${RIGHT} + x) * ${vector};
-${storeText(width, vector, resultPitch(form))}    }
+${storeResult(form, vector, `sums[r][c * ${vector} + e] * inverse`)}    }
   }
 }
-`;
-}
-
-/** Neighbours of the result, of which a row may lack some. */
-function storeText(width: number, vector: number, pitch: string): string {
-  if (width % vector !== 0)
-    return `#pragma unroll
-      for (int e = 0; e < ${vector}; e++)
-        if (column + e < ${width}) out[(long long)row * ${pitch} + column + e] = sums[r][c * ${vector} + e] * inverse;
-`;
-  return `      weft_some result;
-#pragma unroll
-      for (int e = 0; e < ${vector}; e++) result.v[e] = sums[r][c * ${vector} + e] * inverse;
-      if (column < ${width}) *(weft_some*)(out + (long long)row * ${pitch} + column) = result;
 `;
 }

@@ -13,8 +13,8 @@ import {
   pitchArgument,
   pitchParameter,
   pitchText,
-  resultPitch,
   scoreText,
+  storeResult,
 } from './attention-form.js';
 
 export interface FloatsTile {
@@ -203,22 +203,8 @@ ${scoreText(form, columns, {
 #pragma unroll
     for (int c = 0; c < ${times}; c++) {
       const int column = (c * ${SIDE} + x) * ${vector};
-${storeText(width, vector, resultPitch(form))}    }
+${storeResult(form, vector, 'sums[r][c][e] / sum')}    }
   }
 }
-`;
-}
-
-/** Neighbours of the result, of which a row may lack some. */
-function storeText(width: number, vector: number, pitch: string): string {
-  if (width % vector !== 0)
-    return `#pragma unroll
-      for (int e = 0; e < ${vector}; e++)
-        if (column + e < ${width}) out[(long long)row * ${pitch} + column + e] = sums[r][c][e] / sum;
-`;
-  return `      weft_some result;
-#pragma unroll
-      for (int e = 0; e < ${vector}; e++) result.v[e] = sums[r][c][e] / sum;
-      if (column < ${width}) *(weft_some*)(out + (long long)row * ${pitch} + column) = result;
 `;
 }

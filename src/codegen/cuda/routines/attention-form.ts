@@ -45,6 +45,22 @@ export const pitchArgument = ({ isPlaced }: AttentionForm, name: (typeof ARRAYS)
 export const resultPitch = ({ isPlaced, width }: AttentionForm): string =>
   isPlaced ? 'out_row' : `${width}`;
 
+/** Stores neighbours of the result, `each` of the element e, from `column` on, of which a row may lack some. */
+export function storeResult(form: AttentionForm, vector: number, each: string): string {
+  const { width } = form;
+  const to = `(long long)row * ${resultPitch(form)} + column`;
+  if (width % vector !== 0)
+    return `#pragma unroll
+      for (int e = 0; e < ${vector}; e++)
+        if (column + e < ${width}) out[${to} + e] = ${each};
+`;
+  return `      weft_some result;
+#pragma unroll
+      for (int e = 0; e < ${vector}; e++) result.v[e] = ${each};
+      if (column < ${width}) *(weft_some*)(out + ${to}) = result;
+`;
+}
+
 /** The rows of the block; pointers to its batch. The last blocks of causal rows have most to do, and begin first. */
 export const attentionPlace = (form: AttentionForm, rows: number): string => {
   const { inner, width, isCausal, isPlaced } = form;
