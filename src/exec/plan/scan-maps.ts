@@ -47,6 +47,7 @@ class Joining {
   readonly #extent: Extent;
   readonly #uses: Uses;
   readonly #buffers: UnplacedBuffer[];
+  readonly #places: ReadonlyMap<Step, number>;
   /** By the place of a step: none, or those instead of it. */
   readonly #instead = new Map<number, readonly Step[]>();
   /** Kernels that are parts of a scan: one between two scans, or behind both, is the first one's. */
@@ -58,6 +59,7 @@ class Joining {
     this.#extent = extent;
     this.#uses = usesOf(stepList.steps, stepList.buffers);
     this.#buffers = [...stepList.buffers];
+    this.#places = new Map(stepList.steps.map((step, at) => [step, at]));
   }
 
   list(): StepList {
@@ -93,7 +95,7 @@ class Joining {
   }
 
   #placeOf(step: Step): number {
-    return this.#stepList.steps.indexOf(step);
+    return this.#places.get(step)!;
   }
 
   /** The kernel that gives what a scan alone reads. */
