@@ -1,12 +1,9 @@
 /** Random programs of maps, gathers of them along any axis, and maps of these. */
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { type DType, type Lazy, where } from '../../src/index.js';
-import { referenceOf, run, toLazy } from '../support/api.js';
+import { toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
-import { generator, randomValues } from '../support/random.js';
-
-type Pick = (n: number) => number;
-type Step = (x: Lazy, pick: Pick, operand: (shape: readonly number[]) => Lazy) => Lazy;
+import { expectRandomPrograms, type Pick, type Step } from '../support/random-steps.js';
 
 const indices = (pick: Pick, size: number, shape: readonly number[]): Lazy =>
   toLazy({
@@ -43,32 +40,11 @@ const STEPS: readonly Step[] = [
   (x) => x.transpose(),
 ];
 
-const bytesOf = ({ data }: { data: ArrayBufferView }): Buffer =>
-  Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-
 describe.each(backends())('random programs of gathers on %s', (device) => {
   const count = isSimulated(device) ? 25 : 200;
-  it(`give what the reference gives, ${count} times`, async () => {
-    for (let seed = 0; seed < count; seed++) {
-      const next = generator(seed);
-      const pick: Pick = (n) => Math.floor(next() * n);
-      const shape = Array.from({ length: 1 + pick(3) }, () => 1 + pick(6));
-      let operands = 0;
-      const operand = (of: readonly number[]): Lazy =>
-        toLazy(randomValues('int32', of, 1000 * seed + operands++, -4, 4)).astype('float64');
-      let x: Lazy = operand(shape);
-      const outputs: Lazy[] = [];
-      for (let step = 0; step < 7 && x.size < 5000; step++) {
-        x = STEPS[pick(STEPS.length)]!(x, pick, operand);
-        if (pick(4) === 0) outputs.push(x);
-      }
-      outputs.push(x);
-      const expected = referenceOf(outputs);
-      const actual = await run(device, outputs);
-      for (const [k, own] of actual.entries()) {
-        expect(own.shape).toEqual(expected[k]!.shape);
-        expect(Buffer.compare(bytesOf(own), bytesOf(expected[k]!)), `seed ${seed}, result ${k}`).toBe(0);
-      }
-    }
-  }, 60_000);
+  it(
+    `give what the reference gives, ${count} times`,
+    () => expectRandomPrograms(device, STEPS, { count, axes: 3 }),
+    60_000,
+  );
 });

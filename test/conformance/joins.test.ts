@@ -3,10 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { concat, type DType, type Lazy, stack } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
-import { generator, randomValues } from '../support/random.js';
-
-type Pick = (n: number) => number;
-type Step = (x: Lazy, pick: Pick) => Lazy;
+import { randomValues } from '../support/random.js';
+import { bytesOf, expectRandomPrograms, type Pick, type Step } from '../support/random-steps.js';
 
 /** A selector of a range, forwards or backwards, by one or two; it may be empty. */
 function range(pick: Pick): string {
@@ -32,9 +30,6 @@ const STEPS: readonly Step[] = [
 ];
 
 /** The computed values are small integers and halves: sums are exact. */
-const bytesOf = ({ data }: { data: ArrayBufferView }): Buffer =>
-  Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-
 /** Rows each of which is computed from the one before, beside or below one another. */
 function dependentRows(count: number, axis: number, size: number): Lazy[] {
   const x = toLazy(randomValues('int32', [size], count, -4, 4)).astype('float32');
@@ -73,26 +68,11 @@ describe.each(backends())('many parts on %s', (device) => {
 
 describe.each(backends())('random programs of joins on %s', (device) => {
   const count = isSimulated(device) ? 20 : 150;
-  it(`give what the reference gives, ${count} times`, async () => {
-    for (let seed = 0; seed < count; seed++) {
-      const next = generator(seed);
-      const pick: Pick = (n) => Math.floor(next() * n);
-      const shape = Array.from({ length: 1 + pick(2) }, () => 1 + pick(6));
-      let x: Lazy = toLazy(randomValues('int32', shape, seed, -4, 4)).astype('float64');
-      const outputs: Lazy[] = [];
-      for (let step = 0; step < 7 && x.size < 5000; step++) {
-        x = STEPS[pick(STEPS.length)]!(x, pick);
-        if (pick(3) === 0) outputs.push(x);
-      }
-      outputs.push(x);
-      const expected = referenceOf(outputs);
-      const actual = await run(device, outputs);
-      for (const [k, own] of actual.entries()) {
-        expect(own.shape).toEqual(expected[k]!.shape);
-        expect(Buffer.compare(bytesOf(own), bytesOf(expected[k]!)), `seed ${seed}, result ${k}`).toBe(0);
-      }
-    }
-  }, 60_000);
+  it(
+    `give what the reference gives, ${count} times`,
+    () => expectRandomPrograms(device, STEPS, { count, axes: 2 }),
+    60_000,
+  );
 });
 
 describe.each(backends())('interleaved channels on %s', (device) => {

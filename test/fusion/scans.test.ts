@@ -3,11 +3,11 @@
  * results, and that bits are those of the parts by themselves, in any budget.
  */
 import { describe, expect, it } from 'vitest';
-import { byteLengthOf } from '../../src/graph/dtype.js';
 import { arange, compute, explain, type Lazy, lazy, where } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import type { HostArray } from '../support/host.js';
+import { bytesOf } from '../support/ordinary-programs.js';
 import { randomValues } from '../support/random.js';
 
 const prices = (shape: readonly number[], seed = 1): Lazy =>
@@ -107,8 +107,6 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 };
 
 const devices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
-const bytesOf = (arrays: readonly Lazy[]): number =>
-  arrays.reduce((sum, { size, dtype }) => sum + size * byteLengthOf(dtype), 0);
 const dataOf = ({ data }: HostArray): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
 describe.each(devices)('on %s', (device) => {

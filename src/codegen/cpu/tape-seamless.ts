@@ -3,8 +3,7 @@
  * `TapeWorker::runTiles` does. Called by `tape-tally.ts`.
  */
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
-import type { Access } from '../../fusion/kernel/kernel.js';
-import { product } from '../../fusion/kernel/kernel.js';
+import { type Access, product } from '../../fusion/kernel/kernel.js';
 import { laneModeOf } from './tape-blocking.js';
 import type { TapePlan } from './tape-plan.js';
 import type { TapeOp } from './tape-registers.js';
