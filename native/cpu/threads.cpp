@@ -192,7 +192,7 @@ void ThreadPool::awaitJobAfter(uint32_t number) {
   const auto news = [this, number] {
     return numberOf(state_.load()) != number || stopping_.load(std::memory_order_relaxed);
   };
-  if (spinFor(spinOf(size()), news)) return;
+  if (spinFor(spinOf(size()), news, Courtesy::yields)) return;
   std::unique_lock lock(sleep_);
   sleepers_.fetch_add(1);
   wake_.wait(lock, news);

@@ -87,7 +87,8 @@ void Executor::loop() {
   for (;;) {
     if (queue_.empty() && spin.count() > 0) {
       lock.unlock();
-      spinFor(spin, [this] { return queued_.load(std::memory_order_acquire) > 0; });
+      spinFor(
+          spin, [this] { return queued_.load(std::memory_order_acquire) > 0; }, Courtesy::yields);
       lock.lock();
     }
     wake_.wait(lock, [this] { return !queue_.empty(); });
