@@ -34,7 +34,7 @@ export function elementMaps(
 }
 
 /** Ops that never give -0 of a float. */
-const NEVER_NEGATIVE_ZERO: ReadonlySet<OpName | undefined> = new Set(['square', 'abs', 'exp']);
+export const NEVER_NEGATIVE_ZERO: ReadonlySet<OpName | undefined> = new Set(['square', 'abs', 'exp']);
 
 /**
  * Writes an unrolled reduction of these elements, one after the other, as a kernel of its own combines so few. Halves are

@@ -31,6 +31,7 @@ import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
 import { placeAttention } from './place-attention.js';
 import { pushSlices } from './push-slices.js';
+import { reduceTerms, reduceTermsTwice } from './reduce-terms.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
 import { splitJoins } from './split-joins.js';
@@ -63,6 +64,8 @@ export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): reado
   { name: 'narrow-products', run: narrowProducts, rounds: false },
   { name: 'unroll-reductions', run: unrollReductions(sumOrder), rounds: false },
   { name: 'batch-slices', run: batchSlices(sumOrder), rounds: false },
+  { name: 'reduce-terms', run: reduceTerms, rounds: false },
+  { name: 'reduce-terms-twice', run: reduceTermsTwice, rounds: true },
   { name: 'nest-joins', run: nestJoins, rounds: false },
 ];
 

@@ -46,8 +46,8 @@ export function* splitJoins(graph: MutableGraph): Slices<void> {
   yield* splitRoots(graph, sliced);
 }
 
-/** Writes the maps of joins that are only stored part by part. */
-function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<void> {
+/** Writes the maps of joins that are only stored part by part. `sliced`: nodes whose parts are computed in any case. */
+export function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<void> {
   const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
   const order = topologicalOrder({ ...graph, outputs: [...stored] });
   yield;
