@@ -65,6 +65,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::releaseCollected>(exports, "releaseCollected");
+  add<weft::hasCollected>(exports, "hasCollected");
   add<weft::bufferAddress>(exports, "bufferAddress");
   add<weft::wrapMemory>(exports, "wrapMemory");
   add<weft::makeDlpack>(exports, "makeDlpack");

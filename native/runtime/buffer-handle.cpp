@@ -57,14 +57,14 @@ class HostAccount {
   void setYoung(size_t byteLength) { young_ = byteLength; }
 
  private:
-  // Two results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
+  // Two results, or what is sooner computed than collected; no more than a 16th of the memory that there is.
   // More would only be more memory to get from the system. Twice as much where young objects are collected:
   // only results that were kept for long are left then, and one that is in use while the heap is collected.
   // A collection of the whole heap makes old objects of all that are alive, which are dropped later: they
   // alone are no reason for the next one.
   size_t allowance(size_t byteLength) const {
-    constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{1} << 30;
-    static const size_t most = std::min(host::usableMemory() / 32, kMost);
+    constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{4} << 30;
+    static const size_t most = std::min(host::usableMemory() / 16, kMost);
     const size_t wanted = std::max(2 * byteLength, kLeast) * (hasYoungCollections ? 2 : 1);
     return std::min(std::max(wanted, young_ + young_ / 4), most);
   }
@@ -85,6 +85,8 @@ thread_local HostAccount hostAccount;
 // The first of those that are watched. Handles may outlive what the thread destroys.
 thread_local BufferHandle* firstWatched = nullptr;
 thread_local size_t collectedBytes = 0;
+// Weak, of an object that nobody has: it is gone once young objects are collected. Null: there is none yet.
+thread_local napi_ref sentinel = nullptr;
 
 }  // namespace
 
@@ -175,6 +177,21 @@ Napi::Value releaseCollected(const Napi::CallbackInfo& info) {
   for (const size_t bytes : {std::exchange(collectedBytes, 0), young, aged})
     told.Set(at++, static_cast<double>(bytes));
   return told;
+}
+
+Napi::Value hasCollected(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  bool isGone = false;
+  {
+    const Napi::HandleScope scope(env);  // no handle is left to the object
+    if (sentinel != nullptr) {
+      napi_value value = nullptr;
+      isGone = napi_get_reference_value(env, sentinel, &value) == napi_ok && value == nullptr;
+      napi_delete_reference(env, std::exchange(sentinel, nullptr));
+    }
+    if (napi_create_reference(env, Napi::Object::New(env), 0, &sentinel) != napi_ok) sentinel = nullptr;
+  }
+  return Napi::Boolean::New(env, isGone);
 }
 
 void noteCollected(const Memory& memory) { collectedBytes += memory.byteLength; }

@@ -60,6 +60,11 @@ struct BufferHandle {
 // otherwise; of those that it sees alive for the first time, and for the second: old objects by now.
 Napi::Value releaseCollected(const Napi::CallbackInfo& info);
 
+// hasCollected(): boolean
+//
+// Whether the engine has collected young objects since this was called last.
+Napi::Value hasCollected(const Napi::CallbackInfo& info);
+
 // Counts a result whose ArrayBuffer was collected. On the thread of its environment.
 void noteCollected(const Memory& memory);
 

@@ -90,6 +90,7 @@ interface Addon {
   hostArray(handle: object): ArrayBuffer;
   disposeBuffer(handle: object): void;
   releaseCollected(): readonly [freed: number, young: number, aged: number];
+  hasCollected(): boolean;
   bufferAddress(handle: object): bigint;
   wrapMemory(device: string, address: bigint, byteLength: number, release: () => void): object;
   makeDlpack(source: object, layout: DlpackLayout): object;

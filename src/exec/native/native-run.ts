@@ -171,7 +171,17 @@ function stableView<View extends ArrayBufferView>(input: View): View | DataView 
 
 const NOTHING = new ArrayBuffer(0);
 const NONE: readonly never[] = [];
-const collector = new ResultCollector(() => addon().releaseCollected());
+const collector = new ResultCollector({
+  release: () => addon().releaseCollected(),
+  hasCollected: () => addon().hasCollected(),
+  keptBytes: () => {
+    const host = addon()
+      .memory()
+      .find(({ device }) => deviceNamed(device).isHost);
+    return host === undefined ? 0 : host.held - host.inUse;
+  },
+  totalBytes: () => addon().hostMemory().totalBytes,
+});
 const poller = new CompletionPoller((pollsAgain, spins) => addon().settle(pollsAgain, spins));
 
 /** A program, and what its results are. */
