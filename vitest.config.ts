@@ -59,6 +59,7 @@ const projects: TestProjectInlineConfiguration[] = [
         'test/sim/**/*.test.ts',
         ...CUDA,
         'test/conformance/**/*.test.ts',
+        'test/fusion/bin-maps.test.ts',
         'test/fusion/scans.test.ts',
         'test/guest/at-once.test.ts',
       ],

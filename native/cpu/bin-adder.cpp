@@ -20,28 +20,29 @@ __attribute__((always_inline)) inline void askFor(const int64_t* sums, int64_t b
 
 }  // namespace
 
-BinAdder::BinAdder(const Job& job, const RoutineJob& arrays)
+BinAdder::BinAdder(const Job& job, const std::byte* keys, const std::byte* values)
     : job_(job),
-      arrays_(arrays),
-      ahead_(arrays.operands[0], byteLengthOf(job.keys), arrays.operands[1], byteLengthOf(job.values)),
+      ahead_(keys, keys == nullptr ? 0 : byteLengthOf(job.keys), values,
+             values == nullptr ? 0 : byteLengthOf(job.values)),
+      areThere_(keys != nullptr),
       isMany_(job.width == 1 && job.bins >= kMany) {}
 
-bool BinAdder::find(int64_t first, int64_t count) {
+bool BinAdder::find(const RoutineJob& arrays, int64_t first, int64_t count) {
   first_ = first;
   count_ = count;
-  narrow_ = narrowBins();
-  found_ = narrow_ == nullptr ? findBins(job_, arrays_, first, count, room_) : Found{nullptr, true};
+  narrow_ = narrowBins(arrays);
+  found_ = narrow_ == nullptr ? findBins(job_, arrays, first, count, room_) : Found{nullptr, true};
   isPlain_ = job_.width == 1 && found_.areAll;
   isAsked_ = asksBehind_;
   // Keys behind the block can be read as its bins are.
-  asksBehind_ = found_.bins != room_ && found_.areAll && first + count + kSumsAhead <= job_.rows;
+  asksBehind_ = areThere_ && found_.bins != room_ && found_.areAll && first + count + kSumsAhead <= job_.rows;
   return found_.areAll || std::none_of(found_.bins, found_.bins + count, [](int64_t bin) { return bin < 0; });
 }
 
 // The keys of rows of one value, where they are int32 and bins themselves; else null.
-const int32_t* BinAdder::narrowBins() const {
+const int32_t* BinAdder::narrowBins(const RoutineJob& arrays) const {
   if (job_.keys != DType::int32 || job_.width != 1) return nullptr;
-  const auto* const keys = reinterpret_cast<const int32_t*>(arrays_.operands[0]) + first_;
+  const auto* const keys = reinterpret_cast<const int32_t*>(arrays.operands[0]) + first_;
   return binKernels().areWithin32(keys, count_, job_.bins) ? keys : nullptr;
 }
 

@@ -9,13 +9,14 @@
 
 #include "cpu/bin-job.h"
 #include "cpu/bin-keys.h"
+#include "cpu/bin-rows.h"
 #include "cpu/routines.h"
 
 namespace weft::cpu::bins {
 
 class ExactSums {
  public:
-  ExactSums(const Job& job, const RoutineJob& arrays) : job_(job), arrays_(arrays) {
+  explicit ExactSums(const Job& job) : job_(job) {
     for (int exponent = 0; exponent < 255; exponent++) {
       const int place = std::max(exponent, 1) - 1;
       windows_[exponent] = static_cast<uint8_t>(place / job.bits);
@@ -24,19 +25,21 @@ class ExactSums {
   }
 
   // Adds rows [first, first + rows) to windows, and gives those that it cleared for that, as bits.
-  uint64_t gather(int64_t first, int64_t rows, uint64_t* own) const {
+  uint64_t gather(RowsRead& read, int64_t first, int64_t rows, uint64_t* own) const {
     uint64_t touched = 0;
     int64_t room[kBlock];
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      gatherBlock(from, count, findBins(job_, arrays_, from, count, room).bins, own, touched);
+      const RoutineJob& arrays = read.read(from, count);
+      gatherBlock(arrays, from, count, findBins(job_, arrays, from, count, room).bins, own, touched);
     }
     return touched;
   }
 
   // Adds rows [from, from + count) of these bins to windows, those of which in `touched` are clear.
-  void gatherBlock(int64_t from, int64_t count, const int64_t* bins, uint64_t* own, uint64_t& touched) const {
-    const auto* const values = reinterpret_cast<const float*>(arrays_.operands[job_.hasEdges ? 2 : 1]);
+  void gatherBlock(const RoutineJob& arrays, int64_t from, int64_t count, const int64_t* bins, uint64_t* own,
+                   uint64_t& touched) const {
+    const auto* const values = reinterpret_cast<const float*>(arrays.operands[job_.hasEdges ? 2 : 1]);
     const int64_t width = job_.width;
     for (int64_t i = 0; i < count; i++) {
       if (bins[i] < 0) continue;
@@ -100,7 +103,6 @@ class ExactSums {
   }
 
   const Job& job_;
-  const RoutineJob& arrays_;
   uint8_t windows_[255];
   uint8_t shifts_[255];
 };

@@ -17,6 +17,7 @@
 #include "cpu/bin-finish.h"
 #include "cpu/bin-kernels.h"
 #include "cpu/bin-keys.h"
+#include "cpu/bin-rows.h"
 #include "cpu/routines.h"
 #include "cpu/threads.h"
 
@@ -95,6 +96,10 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
            rows * static_cast<size_t>(sums.job.width) * byteLengthOf(sums.job.values)},
           {slots * (sums.form.isDouble ? sizeof(double) : sizeof(float))},
           {most, std::max(copy, results)},
+          1,
+          {},
+          0,
+          0,
           1};
 }
 
@@ -132,8 +137,13 @@ class Summing {
   bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   bool isFloat() const { return job_.values == DType::float32; }
   template <typename T>
-  const T* valuesAt(int64_t element) const {
-    return reinterpret_cast<const T*>(arrays_.operands[1]) + element;
+  static const T* valuesAt(const RoutineJob& rows, int64_t element) {
+    return reinterpret_cast<const T*>(rows.operands[1]) + element;
+  }
+  BinAdder adder() const {
+    const bool hasKeys = arrays_.prologue == nullptr;
+    return {job_, hasKeys ? arrays_.operands[0] : nullptr,
+            arrays_.weights == nullptr ? arrays_.operands[hasKeys ? 1 : 0] : nullptr};
   }
 
   // False where the sums have to be made by other passes: their results, if any, are then undefined.
@@ -174,9 +184,9 @@ class Summing {
 
   // The exponent of a power of two that elements are below; none for infinities and NaN. Its factors are
   // ordinary numbers.
-  std::optional<int> exponentOf(int64_t element, int64_t count) const {
-    const uint64_t most = isFloat() ? binKernels().mostOfFloats(valuesAt<float>(element), count)
-                                    : binKernels().mostOfDoubles(valuesAt<double>(element), count);
+  std::optional<int> exponentOf(const RoutineJob& rows, int64_t element, int64_t count) const {
+    const uint64_t most = isFloat() ? binKernels().mostOfFloats(valuesAt<float>(rows, element), count)
+                                    : binKernels().mostOfDoubles(valuesAt<double>(rows, element), count);
     const auto field = static_cast<int>(isFloat() ? most >> 23 : most >> 52);
     if (field == (isFloat() ? 255 : 2047)) return {};
     constexpr int kMost = 1000, kLeast = -1022;
@@ -184,8 +194,8 @@ class Summing {
   }
 
   // Has a copy take elements from one on, some of which may be larger than those before.
-  bool grow(Copy& copy, int64_t element, int64_t end) const {
-    const std::optional<int> exponent = exponentOf(element, std::min(copy.farther, end - element));
+  bool grow(Copy& copy, const RoutineJob& rows, int64_t element, int64_t end) const {
+    const std::optional<int> exponent = exponentOf(rows, element, std::min(copy.farther, end - element));
     copy.farther *= kFarther;
     return exponent && scale(copy, *exponent);
   }
@@ -226,22 +236,25 @@ class Summing {
     units_ = copies_[0].units;
   }
 
-  Wholes split(const Units& units, int64_t element, int64_t count, int64_t* whole) const {
+  Wholes split(const Units& units, const RoutineJob& rows, int64_t element, int64_t count,
+               int64_t* whole) const {
     const BinKernels& loops = binKernels();
-    return isFloat() ? loops.splitFloats(valuesAt<float>(element), count, units.scale, units.unit, whole)
-                     : loops.splitDoubles(valuesAt<double>(element), count, units.scale, units.unit, whole);
+    return isFloat()
+               ? loops.splitFloats(valuesAt<float>(rows, element), count, units.scale, units.unit, whole)
+               : loops.splitDoubles(valuesAt<double>(rows, element), count, units.scale, units.unit, whole);
   }
 
-  Wholes restsOf(const Units& units, int64_t element, int64_t count, const int64_t* whole,
-                 int64_t* rest) const {
+  Wholes restsOf(const Units& units, const RoutineJob& rows, int64_t element, int64_t count,
+                 const int64_t* whole, int64_t* rest) const {
     const BinKernels& loops = binKernels();
     const Split by{units.scale, units.unit, std::ldexp(1.0, units.bits)};
-    return isFloat() ? loops.restsOfFloats(valuesAt<float>(element), count, by, whole, rest)
-                     : loops.restsOfDoubles(valuesAt<double>(element), count, by, whole, rest);
+    return isFloat() ? loops.restsOfFloats(valuesAt<float>(rows, element), count, by, whole, rest)
+                     : loops.restsOfDoubles(valuesAt<double>(rows, element), count, by, whole, rest);
   }
 
-  double valueAt(int64_t element) const {
-    return isFloat() ? static_cast<double>(*valuesAt<float>(element)) : *valuesAt<double>(element);
+  double valueAt(const RoutineJob& rows, int64_t element) const {
+    return isFloat() ? static_cast<double>(*valuesAt<float>(rows, element))
+                     : *valuesAt<double>(rows, element);
   }
 
   void fail() { hasFailed_.store(true, std::memory_order_relaxed); }
@@ -253,8 +266,10 @@ class Summing {
   void findMissed() {
     pool_.parallelFor((job_.rows + kBlock - 1) / kBlock, [&](int64_t block, int) {
       if (isStopped() || hasMissed_) return;
-      const int64_t from = block * kBlock;
-      noteMissed(BinAdder(job_, arrays_).find(from, std::min(kBlock, job_.rows - from)));
+      const int64_t from = block * kBlock, count = std::min(kBlock, job_.rows - from);
+      RowsRead read(job_, arrays_, cancel_);
+      read.until(from + count);
+      noteMissed(adder().find(read.read(from, count), from, count));
     });
   }
 
@@ -265,21 +280,25 @@ class Summing {
     // Rows of which the elements fill a block.
     const int64_t some = std::clamp<int64_t>(kBlock / width, 1, kBlock);
     int64_t whole[kBlock], rest[kBlock];
-    BinAdder adder(job_, arrays_);
+    BinAdder adder = this->adder();
+    RowsRead read(job_, arrays_, cancel_);
+    read.until(last);
     for (int64_t from = first; from < last && !isStopped() && !hasFailed_; from += some) {
       const int64_t count = std::min(some, last - from);
-      noteMissed(adder.find(from, count));
+      const RoutineJob& rows = read.read(from, count);
+      noteMissed(adder.find(rows, from, count));
       for (int64_t j = 0; j < width; j += kBlock) {
         const int64_t piece = std::min(kBlock, width - j);
         const int64_t element = from * width + j;
         adder.askForFirst(copy.whole);
-        const std::optional<int> exponent = exponentOf(element, count * piece);
-        if (!exponent || (exponent > copy.exponent && !grow(copy, element, last * width))) return fail();
-        const Wholes wholes = split(copy.units, element, count * piece, whole);
+        const std::optional<int> exponent = exponentOf(rows, element, count * piece);
+        if (!exponent || (exponent > copy.exponent && !grow(copy, rows, element, read.end() * width)))
+          return fail();
+        const Wholes wholes = split(copy.units, rows, element, count * piece, whole);
         copy.lowest = std::min(copy.lowest, lowestOf(wholes.bits) + bits_);
         adder.add(copy.whole, whole, j, piece);
         if (wholes.areAll) continue;
-        const Wholes rests = restsOf(copy.units, element, count * piece, whole, rest);
+        const Wholes rests = restsOf(copy.units, rows, element, count * piece, whole, rest);
         if (!rests.areAll) return fail();
         copy.lowest = std::min(copy.lowest, lowestOf(rests.bits));
         if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
@@ -339,13 +358,16 @@ class Summing {
       if (isStopped()) return;
       int64_t room[kBlock];
       const int64_t from = block * kBlock, count = std::min(kBlock, job_.rows - from);
-      const int64_t* const found = findBins(job_, arrays_, from, count, room).bins;
+      RowsRead read(job_, arrays_, cancel_);
+      read.until(from + count);
+      const RoutineJob& rows = read.read(from, count);
+      const int64_t* const found = findBins(job_, rows, from, count, room).bins;
       for (int64_t i = 0; i < count; i++) {
         if (found[i] < 0) continue;
         for (int64_t j = 0; j < job_.width; j++) {
           const int64_t slot = found[i] * job_.width + j;
           if (isOther[slot] != 0) continue;
-          const double value = valueAt((from + i) * job_.width + j);
+          const double value = valueAt(rows, (from + i) * job_.width + j);
           const uint8_t flag = value != 0 ? other : std::signbit(value) ? minus : plus;
           std::atomic_ref<uint8_t>(seen[slot]).fetch_or(flag, std::memory_order_relaxed);
         }
@@ -370,16 +392,19 @@ class Summing {
     const Workspace rest{numbers + used, arrays_.workspace.byteLength - used};
     const auto pass = [&](Op op, std::byte* result, const std::vector<std::byte*>& operands) {
       const std::vector<std::byte*> results{result};
-      const RoutineJob arrays{arrays_.numbers, operands, results, rest};
+      const RoutineJob arrays{arrays_.numbers,  operands, results, rest,
+                              arrays_.prologue, nullptr,  nullptr, arrays_.weights};
       gatherBins(passOf(sums_, op), arrays, {0, 1}, pool_, cancel_);
     };
     const std::vector<std::byte*>& given = arrays_.operands;
+    std::vector<std::byte*> scaled = given;
+    scaled.push_back(numbers);
     if (!sums_.form.isExact) pass(Op::scale, numbers, given);
     if (isStopped()) return;
     if (sums_.form.isExact)
       pass(Op::exact, numbers, given);
     else
-      pass(Op::fixed, numbers + scales, {given[0], given[1], numbers});
+      pass(Op::fixed, numbers + scales, scaled);
     if (isStopped()) return;
     const auto* const scale = reinterpret_cast<const int32_t*>(numbers);
     const auto* const sums = reinterpret_cast<const uint64_t*>(numbers + scales);
@@ -417,6 +442,6 @@ void runSums(const RoutineJob& arrays, Range, ThreadPool& pool, const std::atomi
 }  // namespace
 }  // namespace bins
 
-const Routine kBinSums{bins::needOf, bins::runSums};
+const Routine kBinSums{bins::needOf, bins::runSums, true, false};
 
 }  // namespace weft::cpu

@@ -4,6 +4,7 @@
 // on threads.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cpu/bin-exact.h"
 #include "cpu/bin-job.h"
 #include "cpu/bin-keys.h"
+#include "cpu/bin-rows.h"
 #include "cpu/bin-values.h"
 #include "cpu/routines.h"
 #include "cpu/tape.h"
@@ -94,21 +96,25 @@ class Gatherer {
     auto* out = reinterpret_cast<Result*>(arrays.results[0]);
     if (job.windows > 0) {
       for (int64_t tile = units.first; tile < units.last && !isStopped(); tile++)
-        runTile(job, arrays, Tile(job, tile), out, pool);
+        runTile(job, arrays, Tile(job, tile), out, pool, cancel);
       return;
     }
     const int64_t room = 1 + static_cast<int64_t>(arrays.workspace.byteLength / copyBytes(job));
     const int64_t copies = std::min(room, copiesOf(job, pool.workers()));
     const auto rowsOf = [&](int64_t unit) { return std::min(job.unitRows, job.rows - unit * job.unitRows); };
     if (copies == 1 || units.last - units.first >= 2 * pool.workers()) {
-      pool.parallelFor(units.last - units.first, [&](int64_t k, int) {
+      std::vector<std::optional<RowsRead>> reads(static_cast<size_t>(pool.workers()));
+      const auto run = [&](int64_t k, int worker) {
         if (isStopped()) return;
+        std::optional<RowsRead>& read = reads[static_cast<size_t>(worker)];
+        if (!read) read.emplace(job, arrays, cancel);
         const int64_t unit = units.first + k;
         Result* const own = out + unit * job.slots();
-        Touched touched{gather(job, arrays, unit * job.unitRows, rowsOf(unit), own)};
+        Touched touched{gather(job, arrays, *read, unit * job.unitRows, rowsOf(unit), own)};
         merge(
-            job, arrays, touched, [=](int64_t) { return own; }, 0, job.slots());
-      });
+            job, touched, [=](int64_t) { return own; }, 0, job.slots());
+      };
+      pool.parallelFor(units.last - units.first, run, static_cast<int>(reads.size()));
       return;
     }
     for (int64_t unit = units.first; unit < units.last && !isStopped(); unit++) {
@@ -122,19 +128,20 @@ class Gatherer {
       Touched touched(static_cast<size_t>(copies));
       pool.parallelFor(copies, [&](int64_t c, int) {
         const int64_t first = rows * c / copies, last = rows * (c + 1) / copies;
+        RowsRead read(job, arrays, cancel);
         touched[static_cast<size_t>(c)] =
-            gather(job, arrays, unit * job.unitRows + first, last - first, copyOf(c));
+            gather(job, arrays, read, unit * job.unitRows + first, last - first, copyOf(c));
       });
       const int64_t stretch = std::max<int64_t>(kBlock, job.slots() / (4 * copies));
       pool.parallelFor((job.slots() + stretch - 1) / stretch, [&](int64_t task, int) {
-        merge(job, arrays, touched, copyOf, task * stretch, std::min(job.slots(), (task + 1) * stretch));
+        merge(job, touched, copyOf, task * stretch, std::min(job.slots(), (task + 1) * stretch));
       });
     }
   }
 
  private:
   struct NoTables {
-    NoTables(const Job&, const RoutineJob&) {}
+    explicit NoTables(const Job&) {}
   };
   // Of exact sums, where exponents belong: making it takes longer than to add a block of rows.
   using Tables = std::conditional_t<std::is_same_v<G, Exact>, ExactSums, NoTables>;
@@ -143,7 +150,7 @@ class Gatherer {
 
   // A part of a unit's rows in a window of the bins: threads look at all its keys, each for bins of its own.
   static void runTile(const Job& job, const RoutineJob& arrays, const Tile& tile, Result* out,
-                      ThreadPool& pool) {
+                      ThreadPool& pool, const std::atomic<bool>* cancel) {
     const int64_t bins = tile.high - tile.low;
     const int64_t threads = std::clamp<int64_t>(bins, 1, pool.workers());
     Result* const own = out + tile.unit * job.parts * job.pitch;
@@ -152,23 +159,26 @@ class Gatherer {
       for (int64_t part = 0; tile.isFirst && part < job.parts; part++)
         std::fill(own + part * job.pitch + low * job.width, own + part * job.pitch + high * job.width,
                   G::identity());
-      const Tables tables(job, arrays);
+      const Tables tables(job);
+      RowsRead read(job, arrays, cancel);
+      read.until(tile.last);
       int64_t room[kBlock];
       for (int64_t from = tile.first; from < tile.last; from += kBlock) {
         const int64_t count = std::min(kBlock, tile.last - from);
-        const int64_t* const found = findBins(job, arrays, from, count, room).bins;
+        const RoutineJob& rows = read.read(from, count);
+        const int64_t* const found = findBins(job, rows, from, count, room).bins;
         for (int64_t i = 0; i < count; i++) room[i] = found[i] >= low && found[i] < high ? found[i] : -1;
-        gatherBlock(job, arrays, tables, from, count, room, own);
+        gatherBlock(job, rows, tables, from, count, room, own);
       }
     });
   }
 
   // Slots [first, last) of the copies together, in the first one.
   template <typename CopyOf>
-  static void merge(const Job& job, const RoutineJob& arrays, const Touched& touched, const CopyOf& copyOf,
-                    int64_t first, int64_t last) {
+  static void merge(const Job& job, const Touched& touched, const CopyOf& copyOf, int64_t first,
+                    int64_t last) {
     if constexpr (std::is_same_v<G, Exact>) {
-      ExactSums(job, arrays).merge(touched, copyOf, first, last);
+      ExactSums(job).merge(touched, copyOf, first, last);
     } else {
       Result* const own = copyOf(0);
       for (size_t c = 1; c < touched.size(); c++) {
@@ -190,23 +200,27 @@ class Gatherer {
     return std::clamp<int64_t>(rows / least, 1, workers);
   }
 
-  static uint64_t gather(const Job& job, const RoutineJob& arrays, int64_t first, int64_t rows, Result* own) {
-    if constexpr (std::is_same_v<G, Exact>) return ExactSums(job, arrays).gather(first, rows, own);
+  static uint64_t gather(const Job& job, const RoutineJob& arrays, RowsRead& read, int64_t first,
+                         int64_t rows, Result* own) {
+    read.until(first + rows);
+    if constexpr (std::is_same_v<G, Exact>) return ExactSums(job).gather(read, first, rows, own);
     std::fill_n(own, job.slots(), G::identity());
     int64_t room[kBlock];
     if constexpr (std::is_same_v<G, Count<uint32_t>>) {
       Counts counts(own, job.bins);
-      const RowsAhead ahead(arrays.operands[0], byteLengthOf(job.keys), nullptr, 0);
+      const RowsAhead ahead(arrays.prologue == nullptr ? arrays.operands[0] : nullptr,
+                            arrays.prologue == nullptr ? byteLengthOf(job.keys) : 0, nullptr, 0);
       for (int64_t from = first; from < first + rows; from += kBlock) {
         const int64_t count = std::min(kBlock, first + rows - from);
-        counts.add(findBins(job, arrays, from, count, room), ahead, from, count);
+        counts.add(findBins(job, read.read(from, count), from, count, room), ahead, from, count);
       }
       return 0;
     }
-    const Tables tables(job, arrays);
+    const Tables tables(job);
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      gatherBlock(job, arrays, tables, from, count, findBins(job, arrays, from, count, room).bins, own);
+      const RoutineJob& block = read.read(from, count);
+      gatherBlock(job, block, tables, from, count, findBins(job, block, from, count, room).bins, own);
     }
     return 0;
   }
@@ -216,7 +230,7 @@ class Gatherer {
                           int64_t count, const int64_t* bins, Result* own) {
     if constexpr (std::is_same_v<G, Exact>) {
       uint64_t all = ~uint64_t{0};
-      tables.gatherBlock(from, count, bins, own, all);
+      tables.gatherBlock(arrays, from, count, bins, own, all);
     } else if constexpr (std::is_same_v<G, Count<uint32_t>>) {
       for (int64_t i = 0; i < count; i++)
         if (bins[i] >= 0) own[bins[i]]++;
@@ -323,6 +337,7 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   const auto rows = static_cast<size_t>(job.rows);
   const int64_t tiles = job.windows > 0 ? job.windows * job.rowParts : 1;
   RoutineNeed need{{rows * byteLengthOf(job.keys)}, {}, workspace, job.units() * tiles};
+  if (job.hasValues) need.weights = job.hasEdges ? 2 : 1;
   const size_t realBytes = job.keys == DType::float32 ? sizeof(float) : sizeof(double);
   if (job.hasEdges) need.operands.push_back(static_cast<size_t>(job.bins + 1) * realBytes);
   if (job.hasValues)
@@ -353,6 +368,6 @@ WorkspaceNeed workspaceOfBins(const Job& job, const ThreadPool& pool) {
 
 }  // namespace bins
 
-const Routine kBins{bins::needOf, bins::runBins};
+const Routine kBins{bins::needOf, bins::runBins, true, false};
 
 }  // namespace weft::cpu

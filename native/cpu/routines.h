@@ -35,6 +35,8 @@ struct RoutineNeed {
   size_t values = 0;
   // How many values a result of its epilogue that it combines has; 0: it combines none.
   size_t folded = 0;
+  // The operand behind the first one that a map may give; 0: none.
+  size_t weights = 0;
 };
 
 // Addresses of arrays, or where their first elements would be: those of the units that run are there.
@@ -43,13 +45,15 @@ struct RoutineJob {
   const std::vector<std::byte*>& operands;
   const std::vector<std::byte*>& results;
   Workspace workspace;
-  // Of a scan: gives the elements of the first operand, which is then not among `operands`. Of attention:
-  // maps scores.
+  // Of scans and bins: gives the elements of the first operand, which is then not among `operands`. Of
+  // attention: maps scores.
   const ElementMap* prologue = nullptr;
   // Of a scan, or of a sparse matrix times dense columns: takes its elements, and writes the result.
   const ElementMap* epilogue = nullptr;
   // Of the numbers.
   const PreparedRoutine* prepared = nullptr;
+  // Gives the elements of operand `weights` of its need, which is then not among `operands`.
+  const ElementMap* weights = nullptr;
 };
 
 struct Routine {
@@ -57,8 +61,9 @@ struct Routine {
   RoutineNeed (*need)(const std::vector<int64_t>& numbers, const ThreadPool& pool);
   // Runs units [first, last).
   void (*run)(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel);
-  // Whether its jobs may have a prologue and an epilogue.
+  // Whether its jobs may have a prologue, and an epilogue.
   bool takesMaps = false;
+  bool takesEpilogues = takesMaps;
 };
 
 // Null: there is none of that name.

@@ -183,7 +183,7 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
   cpu::Workspace workspace;
   if (step.workspace >= 0)
     workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};
-  std::optional<cpu::ElementMap> prologue, epilogue;
+  std::optional<cpu::ElementMap> prologue, weights, epilogue;
   const auto bind = [&](const std::optional<RoutineMap>& map, std::optional<cpu::ElementMap>& bound) {
     if (!map) return;
     bound.emplace(cpu::ElementMap{*map->tape, {}, map->given, map->results, map->folds});
@@ -193,6 +193,7 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
     addConstants(*map->tape, bound->buffers);
   };
   bind(step.prologue, prologue);
+  bind(step.weights, weights);
   bind(step.epilogue, epilogue);
   for (size_t k = 0; epilogue && k < epilogue->results.size(); k++) {
     const int own = epilogue->results[k];
@@ -204,7 +205,8 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
                             workspace,
                             prologue ? &*prologue : nullptr,
                             epilogue ? &*epilogue : nullptr,
-                            step.prepared.get()};
+                            step.prepared.get(),
+                            weights ? &*weights : nullptr};
   step.routine->run(job, units, poolFor(program_), cancel_);
 }
 

@@ -238,8 +238,14 @@ Step readRoutine(const Fields& fields, const Program& program) {
   step.units = need.units;
   step.prepared = need.prepared;
   const bool takesMaps = isHost && step.routine->takesMaps;
-  if ((fields.has("prologue") || fields.has("epilogue")) && !takesMaps)
+  const bool takesEpilogues = isHost && step.routine->takesEpilogues;
+  if ((fields.has("prologue") && !takesMaps) || (fields.has("epilogue") && !takesEpilogues))
     fields.reject("name", "a routine that takes maps: " + step.name);
+  if (fields.has("weights")) {
+    if (!takesMaps || need.weights == 0) fields.reject("name", "a routine with weights: " + step.name);
+    step.weights = readRoutineMap(fields.object("weights"), program, need.operands[need.weights], true);
+    need.operands.erase(need.operands.begin() + static_cast<std::ptrdiff_t>(need.weights));
+  }
   if (fields.has("prologue")) {
     step.prologue = readRoutineMap(fields.object("prologue"), program, need.operands[0], true);
     need.operands.erase(need.operands.begin());
@@ -325,7 +331,7 @@ size_t numberCount(const Step& step) {
       count = std::max(count, static_cast<size_t>(argument.number + 1));
   }
   if (const auto* routine = std::get_if<RoutineStep>(&step)) {
-    for (const auto* map : {&routine->prologue, &routine->epilogue})
+    for (const auto* map : {&routine->prologue, &routine->weights, &routine->epilogue})
       if (*map) count = std::max(count, (*map)->tape->numberCount());
   }
   return count;

@@ -193,7 +193,7 @@ struct RoutineStep {
   std::vector<int64_t> numbers;
   std::shared_ptr<const cpu::PreparedRoutine> prepared;
   std::vector<int> operands, results;
-  std::optional<RoutineMap> prologue, epilogue;
+  std::optional<RoutineMap> prologue, weights, epilogue;
   // The temporary that it may use besides, or -1.
   int workspace = -1;
   int64_t units = 0;

@@ -326,7 +326,7 @@ std::vector<int> buffersOf(const Step& step) {
     std::vector<int> operator()(const RoutineStep& s) {
       std::vector<int> all = s.operands;
       all.insert(all.end(), s.results.begin(), s.results.end());
-      for (const std::optional<RoutineMap>* map : {&s.prologue, &s.epilogue}) {
+      for (const std::optional<RoutineMap>* map : {&s.prologue, &s.weights, &s.epilogue}) {
         if (!*map) continue;
         for (const int buffer : (*map)->buffers) {
           if (buffer >= 0) all.push_back(buffer);

@@ -218,7 +218,8 @@ describe.each(devices)('on %s, bins', (device) => {
       histogram(x.mul(2), 50, { range: [-1, 1] })[0],
     ]) {
       const [whole] = await compute([output], { device });
-      const budget = Math.ceil(0.7 * output.plan({ device }).peakBytes);
+      // On the CPU, whose memory arguments are in, a whole job may hold the bins alone.
+      const budget = Math.max(2 ** 15, Math.ceil(0.7 * output.plan({ device }).peakBytes));
       expect(output.plan({ device, memory: budget }).peakBytes).toBeLessThanOrEqual(budget);
       const [tiled] = await compute([output], { device, memory: budget });
       expect(Buffer.compare(bytes(tiled!), bytes(whole!))).toBe(0);

@@ -16,8 +16,9 @@ import { aligned } from '../plan/memory.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int32, int64 } from './launch-arguments.js';
+import { mapFunctions, mapsText } from './map-functions.js';
 import { passedOperations } from './passed-operations.js';
-import { bytesOfAll, type Routine, routineCall } from './routine.js';
+import { bytesOfAll, operandsOf, type Routine, routineCall } from './routine.js';
 
 /** Elements that a block goes through at least, and the most blocks: sixteen for each multiprocessor of an H200. */
 const BLOCK_ELEMENTS = 2 ** 14;
@@ -59,9 +60,10 @@ function workspaceOf(step: RoutineStep): number {
 }
 
 function kernelsOf(step: RoutineStep): CallKernels {
-  const form = sumsForm(step);
+  const { prologue: keys, weights: values, args: further } = mapFunctions(step);
+  const form = { ...sumsForm(step), rows: { keys, values } };
   const slots = slotsOf(step);
-  const [keys, values] = step.operands.map(({ buffer }) => ({ buffer }));
+  const operands = operandsOf(step).map(({ buffer }) => ({ buffer }));
   const count = sizeOfShape(step.operands[1]!.shape);
   const work = { buffer: step.workspace! };
   const blocks = Math.min(MOST_BLOCKS, Math.ceil(Math.max(count, slots) / BLOCK_ELEMENTS));
@@ -74,7 +76,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const sizes = [count, parametersOfSums(step.parameters).bins, slots].map(int64);
   const walk = (name: string, most = MOST_SELDOM): CallLaunch => {
     const own = Math.min(blocks, most);
-    return launch(name, own, [keys!, values!, work, ...sizes, int32(own)]);
+    return launch(name, own, [...operands, work, ...sizes, int32(own), ...further]);
   };
   const result = [work, { buffer: step.results[0]!.buffer }, int64(slots)];
   const each = (name: string): CallLaunch => launch(name, Math.ceil(slots / BIN_THREADS), result);
@@ -104,7 +106,7 @@ const SUMMING: Routine = {
   // An element's bin is a sector of the cache.
   work: ({ operands, results }) => ({ bytes: 2 * bytesOfAll([...operands, ...results]), launches: 8 }),
   operations: passedOperations(3),
-  method: () => 'in one pass, as multiples of a power of two',
+  method: (step) => `in one pass, as multiples of a power of two${mapsText(step)}`,
 };
 
 export const BIN_SUMS = routineCall(SUMMING);

@@ -14,8 +14,9 @@ import { BIN_WINDOWS } from './bin-windows.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
+import { mapFunctions, mapsText } from './map-functions.js';
 import { tilesOf } from './result-windows.js';
-import { type Routine, routineCall } from './routine.js';
+import { operandsOf, type Routine, routineCall } from './routine.js';
 
 /** Elements that a block goes through where many have a unit, and the most of those. */
 const BLOCK_ELEMENTS = 2 ** 14;
@@ -23,8 +24,9 @@ const MOST_BLOCKS = 2 ** 12;
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const { form, rows, bins, units, unitRows } = planOf(step);
+  const { prologue: keys, weights: values, args: further } = mapFunctions(step);
   const out = { buffer: step.results[0]!.buffer };
-  const source = printBins(form);
+  const source = printBins({ ...form, rows: { keys, values } });
   const slots = bins * form.width * form.parts;
   const isShared = form.sharedBins !== undefined;
   const { windows, parts } = step.resultWindows ?? { windows: 1, parts: 1 };
@@ -36,12 +38,12 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const launch = (name: string, args: readonly LaunchArgument[]) => ({
     function: name,
     blocks: BINNING.units(step) * unitBlocks,
-    threads: binThreads(form),
+    threads: binThreads({ ...form, rows: { keys, values } }),
     args: [{ block: 'x' } as const, ...args],
   });
-  const operands = step.operands.map(({ buffer }) => ({ buffer }));
+  const operands = operandsOf(step).map(({ buffer }) => ({ buffer }));
   const sizes = [rows, unitRows, unitBlocks, bins, ...windowNumbers(step)].map(int64);
-  const gather = launch(BINS_NAME, [...operands, out, ...sizes]);
+  const gather = launch(BINS_NAME, [...operands, out, ...sizes, ...further]);
   if (isShared) return { source, launches: [gather] };
   if (form.isWindowed) return { source, launches: [launch(FILL_NAME, [out, ...sizes]), gather] };
   return { source, launches: [launch(FILL_NAME, [out, int64(unitBlocks), int64(slots)]), gather] };
@@ -93,7 +95,7 @@ const BINNING: Routine = {
   method: (step) => {
     const { form, units } = planOf(step);
     const where = form.sharedBins === undefined ? '' : ' that fit a block';
-    return `${form.op} in ${units === 1 ? 'one set' : `${units} sets`} of bins${where}`;
+    return `${form.op} in ${units === 1 ? 'one set' : `${units} sets`} of bins${where}${mapsText(step)}`;
   },
 };
 

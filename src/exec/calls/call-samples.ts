@@ -237,11 +237,13 @@ export function routineSamples(step: RoutineStep): CallSamples | string {
   const { of, on } = SAMPLES[step.call];
   const samples = of(step);
   if (typeof samples === 'string') return samples;
-  const { prologue, values, epilogue } = step.maps ?? {};
+  const { prologue, weights, values, epilogue } = step.maps ?? {};
   const own = step.operands.flatMap(({ buffer, dtype, shape }, k) =>
-    k === 0 && prologue !== undefined ? [] : [{ buffer, dtype, shape, sample: samples[k] ?? UNIFORM }],
+    (k === 0 && prologue !== undefined) || weights?.operand === k
+      ? []
+      : [{ buffer, dtype, shape, sample: samples[k] ?? UNIFORM }],
   );
-  return { operands: [...own, ...[prologue, values, epilogue].flatMap(readByMap)], on };
+  return { operands: [...own, ...[prologue, weights, values, epilogue].flatMap(readByMap)], on };
 }
 
 function readByMap(map: (ElementMap & { readonly given?: number }) | undefined): SampledOperand[] {

@@ -31,6 +31,8 @@ export interface Epilogue extends ElementMap {
 export interface RoutineMaps {
   /** Gives the elements of the operand, which is in no memory. */
   readonly prologue?: ElementMap | undefined;
+  /** Of bins: gives the values of rows, an operand that is then in no memory (`plan/bin-maps.ts`). */
+  readonly weights?: (ElementMap & { readonly operand: number }) | undefined;
   /** Maps values of the routine's own, which are its buffer `given` and in no memory, as its results are. */
   readonly values?: (ElementMap & { readonly given: number }) | undefined;
   /**

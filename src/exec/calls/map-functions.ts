@@ -16,15 +16,17 @@ import type { ElementMap, RoutineStep } from './call.js';
 /** Whether what takes a routine's elements reduces its rows. */
 export const foldsRows = ({ kernel }: ElementMap): boolean => kernel.reduced.length > 0;
 
-/** The functions of a step's maps, and their arguments: of the prologue, then of the epilogue or of the fold. */
+/** The functions of a step's maps, and their arguments: of the prologue, of weights, then of the epilogue or of the fold. */
 export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
   readonly prologue: ElementFunction | undefined;
+  readonly weights: ElementFunction | undefined;
   readonly epilogue: ElementFunction | undefined;
   readonly fold: FoldFunction | undefined;
   readonly args: readonly LaunchArgument[];
 } {
-  const { prologue: first, epilogue: last } = maps ?? {};
+  const { prologue: first, weights: second, epilogue: last } = maps ?? {};
   const prologue = first && elementFunction(first.kernel, 'weft_prologue');
+  const weights = second && elementFunction(second.kernel, 'weft_weights');
   const fold = last && foldsRows(last) ? foldFunction(last.kernel, last.given) : undefined;
   const epilogue =
     last && fold === undefined
@@ -38,18 +40,24 @@ export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
     );
   return {
     prologue,
+    weights,
     epilogue,
     fold,
-    args: [...inPlan(prologue?.args, first?.buffers), ...inPlan(behind, last?.buffers)],
+    args: [
+      ...inPlan(prologue?.args, first?.buffers),
+      ...inPlan(weights?.args, second?.buffers),
+      ...inPlan(behind, last?.buffers),
+    ],
   };
 }
 
 /** Which maps a step has, for `explain()`. */
 export function mapsText({ maps }: Pick<RoutineStep, 'maps'>): string {
-  const { prologue, epilogue } = maps ?? {};
+  const { prologue, weights, epilogue } = maps ?? {};
   const last = epilogue && (foldsRows(epilogue) ? 'fold of rows' : 'epilogue');
   const folds =
     epilogue?.folds !== undefined && epilogue.folds.length > 0 ? 'reductions of tiles' : undefined;
-  const names = [prologue && 'prologue', last, folds].filter((map) => map !== undefined);
+  const ofRows = weights && 'weights computed';
+  const names = [prologue && 'prologue', ofRows, last, folds].filter((map) => map !== undefined);
   return names.length > 0 ? `, with ${names.join(' and ')}` : '';
 }

@@ -99,16 +99,17 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     }),
     withBuffers: (step, moved) => {
       const { maps } = step;
-      const moveOne = (array: BufferArray, isThere = true): BufferArray =>
-        isThere ? { ...array, buffer: moved(array.buffer) } : array;
-      const moveMap = <M extends ElementMap>(map: M | undefined, isThere: (k: number) => boolean) =>
-        map && { ...map, buffers: map.buffers.map((buffer, k) => (isThere(k) ? moved(buffer) : buffer)) };
+      const moveOne = (array: BufferArray, isMoved = true): BufferArray =>
+        isMoved ? { ...array, buffer: moved(array.buffer) } : array;
+      const moveMap = <M extends ElementMap>(map: M | undefined, isMoved: (k: number) => boolean) =>
+        map && { ...map, buffers: map.buffers.map((buffer, k) => (isMoved(k) ? moved(buffer) : buffer)) };
       return {
         ...step,
-        operands: step.operands.map((array, k) => moveOne(array, k > 0 || maps?.prologue === undefined)),
+        operands: step.operands.map((array, k) => moveOne(array, isThere(step, k))),
         results: step.results.map((array) => moveOne(array)),
         maps: maps && {
           prologue: moveMap(maps.prologue, (k) => isRead(maps.prologue!, k)),
+          weights: moveMap(maps.weights, (k) => isRead(maps.weights!, k)),
           values: moveMap(maps.values, (k) => isRead(maps.values!, k)),
           epilogue: moveMap(maps.epilogue, (k) => k !== maps.epilogue!.given),
         },
@@ -173,6 +174,7 @@ const print = (step: RoutineStep): string => {
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
     ...(resultWindows === undefined ? [] : [windowsText(resultWindows)]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
+    ...(maps?.weights === undefined ? [] : [`weighted by ${maps.weights.kernel.name}`]),
     ...(maps?.values === undefined ? [] : [`with ${maps.values.kernel.name}`]),
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
@@ -192,7 +194,7 @@ function startsText(step: RoutineStep): string {
 
 /** The kernels of a step's maps, as text. */
 const mapTexts = ({ maps }: RoutineStep): string =>
-  [maps?.prologue, maps?.values, maps?.epilogue]
+  [maps?.prologue, maps?.weights, maps?.values, maps?.epilogue]
     .map((map) => (map === undefined ? '' : ` ${printKernel(map.kernel)}`))
     .join('');
 
@@ -202,17 +204,21 @@ type RoutineMap = ElementMap & { readonly given?: number; readonly folds?: reado
 const isRead = (map: RoutineMap, k: number): boolean =>
   map.kernel.buffers[k]!.role === 'input' && k !== map.given;
 
+/** Whether an operand is in memory. */
+const isThere = ({ maps }: RoutineStep, k: number): boolean =>
+  (k > 0 || maps?.prologue === undefined) && maps?.weights?.operand !== k;
+
 /** The operands that are in memory. */
-export const operandsOf = ({ operands, maps }: RoutineStep): readonly BufferArray[] =>
-  operands.slice(maps?.prologue === undefined ? 0 : 1);
+export const operandsOf = (step: RoutineStep): readonly BufferArray[] =>
+  step.operands.filter((_, k) => isThere(step, k));
 
 /** The plan's buffers that a step reads. */
 function readsOf(step: RoutineStep): number[] {
-  const { prologue, values, epilogue } = step.maps ?? {};
+  const { prologue, weights, values, epilogue } = step.maps ?? {};
   const ofMap = (map: ElementMap | undefined): number[] =>
     map?.buffers.filter((_, k) => isRead(map, k)) ?? [];
   const own = operandsOf(step).map(({ buffer }) => buffer);
-  return [...ofMap(prologue), ...own, ...ofMap(values), ...ofMap(epilogue)];
+  return [...ofMap(prologue), ...ofMap(weights), ...own, ...ofMap(values), ...ofMap(epilogue)];
 }
 
 /** The reads of units [first, last) by maps: of elements of the first operand, and of the result. */
@@ -226,10 +232,11 @@ function mapTouches(routine: Routine, step: RoutineStep, first: number, last: nu
     return readsOfMap(map, from, to);
   };
   // Results of an epilogue have as many elements as the operand, but those of tiles and rows.
-  const { prologue, epilogue } = step.maps ?? {};
+  const { prologue, weights, epilogue } = step.maps ?? {};
   const operand = step.operands[0]!;
   const taken = epilogue?.folds === undefined ? step.results[0]! : operand;
-  return [...readsOf(prologue, operand), ...readsOf(epilogue, taken)];
+  const ofWeights = weights === undefined ? [] : readsOf(weights, step.operands[weights.operand]!);
+  return [...readsOf(prologue, operand), ...ofWeights, ...readsOf(epilogue, taken)];
 }
 
 /** The reads of elements [first, last) by a map. */
@@ -246,7 +253,8 @@ function bytesRead(step: RoutineStep): number {
     bytes.set(buffer, Math.max(read, bytes.get(buffer) ?? 0));
   };
   for (const array of operandsOf(step)) enter(array.buffer, bytesOf(array));
-  for (const map of [step.maps?.prologue, step.maps?.values, step.maps?.epilogue])
+  const { prologue, weights, values, epilogue } = step.maps ?? {};
+  for (const map of [prologue, weights, values, epilogue])
     map?.kernel.buffers.forEach(({ dtype, elementCount }, k) => {
       if (isRead(map, k)) enter(map.buffers[k]!, elementCount * byteLengthOf(dtype));
     });
@@ -263,6 +271,7 @@ function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
     results: results.map(({ buffer }) => buffer),
     workspace,
     ...(maps?.prologue === undefined ? {} : { prologue: mapSpec(maps.prologue) }),
+    ...(maps?.weights === undefined ? {} : { weights: mapSpec(maps.weights) }),
     ...(maps?.values === undefined ? {} : { values: mapSpec(maps.values) }),
     ...(maps?.epilogue === undefined ? {} : { epilogue: mapSpec(maps.epilogue) }),
   };

@@ -108,6 +108,8 @@ export interface RoutineSpec {
   readonly workspace: number | undefined;
   /** Gives the elements of the first operand, which is then not among `operands`. */
   readonly prologue?: RoutineMapSpec;
+  /** The same of the values that rows have in bins. */
+  readonly weights?: RoutineMapSpec;
   /** Maps values of the routine's own, which are its buffer `given`. */
   readonly values?: RoutineMapSpec;
   /** Takes the elements of the routine as its buffer `given`, and writes the results. */

@@ -10,6 +10,7 @@ import type { Slices } from '../../host/slices.js';
 import { planWithPanels } from '../tiles/panels.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { SweepPlanner } from '../tiles/sweeps.js';
+import { withBinMaps } from './bin-maps.js';
 import type { DeviceModel } from './device-model.js';
 import { withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
@@ -81,10 +82,11 @@ export class DevicePlanner {
   }
 }
 
-/** The step list with scans in one pass, and the maps that only whole scans have; undefined: it has none. */
+/** The step list with scans in one pass, and the maps that only whole routines have; undefined: it has none. */
 function withWholeScans(stepList: StepList, model: DeviceModel): StepList | undefined {
   const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
-  const whole = withSparseMaps(withScanMaps(inOnePass ?? stepList, model, 'whole'), model, true);
+  const mapped = withSparseMaps(withScanMaps(inOnePass ?? stepList, model, 'whole'), model, true);
+  const whole = withBinMaps(mapped, model);
   return whole === stepList ? undefined : whole;
 }
 

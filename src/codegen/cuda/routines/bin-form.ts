@@ -2,6 +2,7 @@
 import type { BinPlaces } from '../../../graph/bin-parameters.js';
 import type { BinOp } from '../../../graph/bin-units.js';
 import type { DType } from '../../../graph/dtype.js';
+import type { BinRows } from './bin-rows.js';
 
 export interface BinForm {
   readonly op: BinOp;
@@ -18,6 +19,8 @@ export interface BinForm {
   readonly sharedBins: number | undefined;
   /** Whether a tile gathers some rows in a window of the bins. */
   readonly isWindowed?: boolean;
+  /** Maps that give keys and values. */
+  readonly rows?: BinRows | undefined;
 }
 
 export const BIN_THREADS = 512;

@@ -4,6 +4,7 @@
  * Used by `bins.ts`.
  */
 import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasValues, pitchOf } from './bin-form.js';
+import { keyAt, valueAt } from './bin-rows.js';
 
 /** Runs in a warp up to which they are added so: of more, an atomic operation for each lane takes no longer. */
 export const MOST_RUNS = 12;
@@ -34,8 +35,8 @@ ${valued ? `    weft_value v[${FLIGHT}];\n` : ''}    #pragma unroll
     for (int j = 0; j < ${FLIGHT}; ++j) {
       const long long e = from + j * stride;
       if (e < count) {
-        k[j] = keys[row + e];
-${valued ? '        v[j] = values[row + e];\n' : ''}      }
+        k[j] = ${keyAt(form, 'row + e')};
+${valued ? `        v[j] = ${valueAt(form, 'row + e')};\n` : ''}      }
     }
     #pragma unroll
     for (int j = 0; j < ${FLIGHT}; ++j) {

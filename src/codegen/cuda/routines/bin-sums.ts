@@ -18,6 +18,15 @@ import { FLAG_FIELD, FLAGS } from '../../../graph/exact-sums.js';
 import { BIN_THREADS, type BinForm, findBin } from './bin-form.js';
 import { printKey } from './bin-keys.js';
 import { printPut } from './bin-puts.js';
+import {
+  type BinRows,
+  keyAt,
+  keysParameter,
+  mapParameters,
+  printRowMaps,
+  valueAt,
+  valuesParameter,
+} from './bin-rows.js';
 import { MOST_RUNS, printAddRuns, RUN_SUM } from './bin-runs.js';
 
 export interface SumsForm {
@@ -36,6 +45,8 @@ export interface SumsForm {
   readonly zeros: 'positive' | 'minus' | 'plus';
   /** Whether places of numbers, two for each sum, take 64 bits. */
   readonly isLong: boolean;
+  /** Maps that give keys and values. */
+  readonly rows?: BinRows | undefined;
 }
 
 export const SUM_NAMES = {
@@ -92,8 +103,8 @@ ${before}    weft_key k[${FLIGHT}];
     for (int j = 0; j < ${FLIGHT}; ++j) {
       const long long e = from + j * stride;
       if (e < count) {
-        k[j] = keys[${key}];
-        v[j] = values[e];
+        k[j] = ${keyAt(form, key)};
+        v[j] = ${valueAt(form, 'e')};
       }
     }
     #pragma unroll
@@ -108,8 +119,12 @@ ${after}  }
 `;
 }
 
-const ROWS =
-  'const weft_key* __restrict__ keys, const weft_value* __restrict__ values, char* work, long long count, long long bins, long long slots, int blocks';
+const rowsOf = (form: SumsForm): string =>
+  [
+    ...keysParameter(form),
+    ...valuesParameter(form),
+    'char* work, long long count, long long bins, long long slots, int blocks',
+  ].join(', ') + mapParameters(form);
 
 const BASE = `struct weft_sums_state {
   int exponent;
@@ -156,9 +171,9 @@ ${runs}${values === 'float32' ? alone : lanes}}
 `;
 };
 
-const printBegin = ({
-  unitBits,
-}: SumsForm): string => `${HEAD}${SUM_NAMES.begin}(unsigned int first_x, ${ROWS}) {
+const printBegin = (form: SumsForm): string => {
+  const { unitBits } = form;
+  return `${HEAD}${SUM_NAMES.begin}(unsigned int first_x, ${rowsOf(form)}) {
   weft_sums_state* state = (weft_sums_state*)work;
   weft_numbers* sums = (weft_numbers*)(work + ${SUMS_STATE});
   const long long block = (long long)blockIdx.x + first_x;
@@ -172,7 +187,7 @@ const printBegin = ({
   #pragma unroll 8
   for (int i = threadIdx.x; i < ${SAMPLED}; i += ${BIN_THREADS}) {
     if (i * step >= count) break;
-    const unsigned long long word = (unsigned long long)__double_as_longlong((double)values[i * step]) << 1 >> 1;
+    const unsigned long long word = (unsigned long long)__double_as_longlong((double)${valueAt(form, 'i * step')}) << 1 >> 1;
     own = word > own ? word : own;
   }
   /* Atomics of 64 bits in shared memory are loops of exchanges. */
@@ -191,13 +206,16 @@ const printBegin = ({
   state->has_zero = 0u;
 }
 `;
+};
 
 const POWER = `__device__ __forceinline__ double weft_power(int e) {
   return __longlong_as_double((long long)(e + 1023) << 52);
 }
 `;
 
-const printAtOnce = (form: SumsForm): string => `${HEAD}${SUM_NAMES.atOnce}(unsigned int first_x, ${ROWS}) {
+const printAtOnce = (
+  form: SumsForm,
+): string => `${HEAD}${SUM_NAMES.atOnce}(unsigned int first_x, ${rowsOf(form)}) {
   weft_sums_state* state = (weft_sums_state*)work;
   weft_number* sums = (weft_number*)(work + ${SUMS_STATE});
   const double scale = weft_power(${form.unitBits} - state->exponent);
@@ -231,7 +249,7 @@ function printAgain(form: SumsForm): string {
   const { windows } = form;
   const isLeft = '  if (((const weft_sums_state*)work)->failed == 0u) return;\n';
   const sums = `  weft_result* sums = (weft_result*)(work + ${SUMS_STATE});\n`;
-  const clear = `${HEAD}${SUM_NAMES.clearAgain}(unsigned int first_x, ${ROWS}) {
+  const clear = `${HEAD}${SUM_NAMES.clearAgain}(unsigned int first_x, ${rowsOf(form)}) {
 ${isLeft}  long long* all = (long long*)(work + ${SUMS_STATE});
   for (long long i = ((long long)blockIdx.x + first_x) * ${BIN_THREADS} + threadIdx.x; i < ${windows ?? 2} * slots; i += (long long)blocks * ${BIN_THREADS}) all[i] = 0;
 ${
@@ -243,7 +261,7 @@ ${
 }}
 `;
   if (windows !== undefined)
-    return `${clear}${HEAD}${SUM_NAMES.again}(unsigned int first_x, ${ROWS}) {
+    return `${clear}${HEAD}${SUM_NAMES.again}(unsigned int first_x, ${rowsOf(form)}) {
 ${isLeft}${sums}${printWalk(
   form,
   form.width === 1
@@ -256,10 +274,10 @@ ${isLeft}${sums}${printWalk(
       weft_add_window(sums, slots, place, window, number);`,
 )}}
 `;
-  return `${clear}${HEAD}${SUM_NAMES.scales}(unsigned int first_x, ${ROWS}) {
+  return `${clear}${HEAD}${SUM_NAMES.scales}(unsigned int first_x, ${rowsOf(form)}) {
 ${isLeft}  weft_result* scales = (weft_result*)(work + ${SUMS_STATE} + 16 * slots);
 ${printWalk(form, 'if (place >= 0) weft_put(scales + place, v[j]);')}}
-${HEAD}${SUM_NAMES.again}(unsigned int first_x, ${ROWS}) {
+${HEAD}${SUM_NAMES.again}(unsigned int first_x, ${rowsOf(form)}) {
 ${isLeft}  weft_number* sums = (weft_number*)(work + ${SUMS_STATE});
   const int* __restrict__ scales = (const int*)(work + ${SUMS_STATE} + 16 * slots);
 ${printWalk(
@@ -408,7 +426,7 @@ function printSigns(form: SumsForm): string {
   const isExact = form.windows !== undefined;
   const isLeft =
     '  if (((const weft_sums_state*)work)->failed != 0u || ((const weft_sums_state*)work)->has_zero == 0u) return;\n';
-  return `${HEAD}${SUM_NAMES.zeros}(unsigned int first_x, ${ROWS}) {
+  return `${HEAD}${SUM_NAMES.zeros}(unsigned int first_x, ${rowsOf(form)}) {
 ${isLeft}  weft_number* sums = (weft_number*)(work + ${SUMS_STATE});
 ${printWalk(
   form,
@@ -437,6 +455,7 @@ ${printPut(binForm(form, 'exact'))}${form.width === 1 ? printAddRuns(binForm(for
     : `typedef int weft_result;
 ${printPut(binForm(form, 'scale'))}${printPut(binForm(form, 'fixed'))}`;
   return [
+    printRowMaps(form),
     `typedef ${CUDA_TYPE[form.values]} weft_value;
 typedef ${CUDA_TYPE[form.result]} weft_sum;
 typedef ${form.isLong ? 'long long' : 'int'} weft_place;

@@ -11,6 +11,7 @@ import { byteLengthOf } from '../../../graph/dtype.js';
 import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasEdges, hasValues, pitchOf } from './bin-form.js';
 import { printKey } from './bin-keys.js';
 import { identityOf, printPut } from './bin-puts.js';
+import { keyAt, keysParameter, mapParameters, printRowMaps, valueAt, valuesParameter } from './bin-rows.js';
 import { hasRuns, printAddRuns, printRuns } from './bin-runs.js';
 
 export const BINS_NAME = 'weft_bins';
@@ -57,8 +58,8 @@ ${valued ? `    weft_value v[${FLIGHT}];\n` : ''}    #pragma unroll
     for (int j = 0; j < ${FLIGHT}; ++j) {
       const long long e = from + (long long)j * ${stride};
       if (e < count) {
-        k[j] = keys[row + ${key}];
-${valued ? `        v[j] = values[row * ${width}ll + e];\n` : ''}      }
+        k[j] = ${keyAt(form, `row + ${key}`)};
+${valued ? `        v[j] = ${valueAt(form, `row * ${width}ll + e`)};\n` : ''}      }
     }
     #pragma unroll
     for (int j = 0; j < ${FLIGHT}; ++j) {
@@ -77,9 +78,9 @@ ${valued ? `        v[j] = values[row * ${width}ll + e];\n` : ''}      }
 const PACK = 16;
 const PACKS = 2;
 
-/** Whether nothing but keys is read, each for one element. */
-const hasPacks = ({ op, width, sharedBins }: BinForm): boolean =>
-  op === 'count' && width === 1 && sharedBins !== undefined;
+/** Whether nothing but keys is read, from memory, each for one element. */
+const hasPacks = ({ op, width, sharedBins, rows }: BinForm): boolean =>
+  op === 'count' && width === 1 && sharedBins !== undefined && rows?.keys === undefined;
 
 /**
  * Threads of a block. Those that count in shared memory have few registers, and twice as many that wait for memory: 256 bins
@@ -122,14 +123,14 @@ function printPacks(form: BinForm, at: (part: number) => string): string {
 
 const parametersOf = (form: BinForm): string =>
   [
-    'const weft_key* __restrict__ keys',
+    ...keysParameter(form),
     ...(hasEdges(form) ? ['const weft_real* __restrict__ edges'] : []),
-    ...(hasValues(form) ? ['const weft_value* __restrict__ values'] : []),
+    ...(hasValues(form) ? valuesParameter(form) : []),
     ...(form.op === 'fixed' ? ['const int* __restrict__ scales'] : []),
     'weft_result* out',
     SIZES,
     ...(form.isWindowed === true ? [WINDOW_SIZES] : []),
-  ].join(', ');
+  ].join(', ') + mapParameters(form);
 
 const SIZES = 'long long rows, long long unit_rows, long long unit_blocks, long long bins';
 const WINDOW_SIZES = 'long long windows, long long row_windows, long long pitch';
@@ -291,5 +292,5 @@ export function printBins(form: BinForm): string {
       : form.sharedBins === undefined
         ? printGlobal(form)
         : printShared(form, form.sharedBins);
-  return `${printTypes(form)}${printKey(form)}${printPut(form)}${kernels}`;
+  return `${printRowMaps(form)}${printTypes(form)}${printKey(form)}${printPut(form)}${kernels}`;
 }
