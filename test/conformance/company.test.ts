@@ -17,6 +17,19 @@ const SIMULATED_RUNS: typeof RUNS = { ordinary: 4, sums: 4, products: 2 };
 const runsOn = (device: string, kind: KindName): number =>
   Number(WEFT_COMPANY ?? (isSimulated(device) ? SIMULATED_RUNS : RUNS)[kind]);
 
+/** Whether a compiler chooses what is one operation. */
+const isCompiled = (device: string): boolean => device !== 'cpu' && !isSimulated(device);
+
+/** Programs of which a result had other bits beside others: a product that lay otherwise, and epilogues of libraries. */
+const ONCE_DIFFERENT = [20_264_480, 20_290_079, 20_290_092, 20_290_108, 20_290_114, 20_500_165];
+
+async function differencesOf(seed: number, kind: KindName, device: string): Promise<string[]> {
+  const found = await differencesIn(companyOf(seed, kind), device);
+  return found.flatMap(({ text, isRounding }) =>
+    isRounding && isCompiled(device) ? [] : [`seed ${seed}: ${text}`],
+  );
+}
+
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'results on %s',
   (device) => {
@@ -25,11 +38,14 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       async (kind) => {
         const differences: string[] = [];
         for (let seed = FIRST; seed < FIRST + runsOn(device, kind); seed++)
-          for (const text of await differencesIn(companyOf(seed, kind), device))
-            differences.push(`seed ${seed}: ${text}`);
+          differences.push(...(await differencesOf(seed, kind, device)));
         expect(differences).toEqual([]);
       },
       3_600_000,
     );
+
+    it.each(ONCE_DIFFERENT)('have them of the products of seed %i', async (seed) => {
+      expect(await differencesOf(seed, 'products', device)).toEqual([]);
+    });
   },
 );

@@ -1,11 +1,11 @@
 /**
- * Products with epilogues: scaled, added to, activated or cast as one call of cuBLASLt, where nothing else
- * reads the bare product; with other bits only by rounding.
+ * Products with epilogues: scaled, added to, activated or cast as one call of cuBLASLt, with other bits than step by step
+ * only by rounding, and with the same ones where others read the bare product.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { DeviceError, MemoryError } from '../../src/host/errors.js';
-import { type DType, iterate, type Lazy, lazy, type NDArray } from '../../src/index.js';
+import { compute, type DType, iterate, type Lazy, lazy, type NDArray } from '../../src/index.js';
 import {
   formsOf,
   largest,
@@ -48,6 +48,26 @@ describe.each(Object.keys(ROUNDED) as DType[])('a product of %s', (dtype) => {
     const wanted = await parts(built);
     const error = largest(x.map((value, k) => value - wanted[k]!));
     expect(error).toBeLessThan(ROUNDED[dtype]! * largest(wanted));
+  });
+});
+
+describe.each(['float32', 'float16', 'bfloat16', 'float64'] as const)('products of %s', (dtype) => {
+  const ofSameFactors = formsOf(dtype).filter(([name]) => !/transposed|batches/.test(name));
+  it.each(ofSameFactors)('have one call beside the bare product, and the bits of %s', async (name, build) => {
+    const all = await operands(dtype);
+    const [y, product] = [build(all), all.a.matmul(all.b)];
+    const alone = [await y.compute({ device }), await product.compute({ device })];
+    setFaults([]);
+    const together = await compute([y, product], { device });
+    const {
+      cublasLtMatmul = 0,
+      cublasGemmEx = 0,
+      cublasGemmStridedBatchedEx = 0,
+    } = describeSimulator().counts;
+    for (const [k, { data }] of together.entries()) expect(data, `result ${k}`).toEqual(alone[k]!.data);
+    // A gelu is the library's own.
+    const calls = name.includes('gelu') ? 2 : 1;
+    expect(cublasLtMatmul + cublasGemmEx + cublasGemmStridedBatchedEx).toBe(calls);
   });
 });
 

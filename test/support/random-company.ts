@@ -5,7 +5,6 @@
 
 import type { DType } from '../../src/graph/dtype.js';
 import { compute, concat, type Lazy, lazy, type NDArray, stack, where } from '../../src/index.js';
-import { isSimulated } from './backends.js';
 import { toScalars } from './host.js';
 import { Draw, randomValues } from './random.js';
 import { isComplexValue } from './scalar.js';
@@ -461,27 +460,35 @@ function textOf({ results, exact }: Company): string {
   return `${lines.join('; ')}${exact ? '; exactly' : ''}`;
 }
 
-/** The results of a program that have other bits together than alone, as text. */
-export async function differencesIn(company: Company, device: string): Promise<string[]> {
+/** A result that has other bits together than alone. */
+export interface Difference {
+  /** The result, those that it was computed with, and the program. */
+  readonly text: string;
+  /** Whether values differ by no more than the compiler of a GPU may make of one expression. */
+  readonly isRounding: boolean;
+}
+
+/** The results of a program that have other bits together than alone. */
+export async function differencesIn(company: Company, device: string): Promise<Difference[]> {
   const { results, exact } = company;
   const values = results.map(({ value }) => value);
   const together = await compute(values, { device, exact });
-  const differing: string[] = [];
+  const names = results.map(({ name }) => name).join(', ');
+  const differences: Difference[] = [];
   for (const [k, value] of values.entries()) {
     const [alone] = await compute([value], { device, exact });
-    if (!areAlike(alone!, together[k]!, device)) differing.push(results[k]!.name);
+    if (bytesOf(alone!.data).equals(bytesOf(together[k]!.data))) continue;
+    const text = `${results[k]!.name} of ${names}: ${textOf(company)}`;
+    differences.push({ text, isRounding: isRounding(alone!, together[k]!) });
   }
-  const names = results.map(({ name }) => name).join(', ');
-  return differing.map((name) => `${name} of ${names}: ${textOf(company)}`);
+  return differences;
 }
 
 /**
- * Equal bits. The compiler of a GPU contracts a product and a sum where it sees both, which a simulated one does not: there
- * results may differ by rounding.
+ * Whether values are a few units apart. The compiler of a GPU contracts a product and a sum where it sees both, which a
+ * simulated one does not.
  */
-function areAlike(one: NDArray, other: NDArray, device: string): boolean {
-  if (bytesOf(one.data).equals(bytesOf(other.data))) return true;
-  if (device === 'cpu' || isSimulated(device)) return false;
+function isRounding(one: NDArray, other: NDArray): boolean {
   const sizes = toScalars(one).map((value) =>
     isComplexValue(value) ? Math.hypot(value.re, value.im) : Math.abs(Number(value)),
   );

@@ -4,7 +4,7 @@ import {
   AT_ONCE,
   COMPACT_VALUES,
   FOLD_ROLLS,
-  FUSE_EPILOGUES,
+  fuseEpiloguesOf,
   MAP_WINDOWS,
   PLACE_ATTENTION,
   passesWith,
@@ -12,7 +12,7 @@ import {
   writeRowsOf,
 } from '../../fusion/passes/pipeline.js';
 import type { GraphLoop } from '../../graph/graph.js';
-import { CUDA_PRODUCTS } from '../calls/products/cuda-products.js';
+import { CALLS, CUDA_PRODUCTS } from '../calls/products/cuda-products.js';
 import { callRow } from '../calls/table.js';
 import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
@@ -45,7 +45,7 @@ export const CUDA_TARGET: Target = {
   ],
   wholePasses: [
     FOLD_ROLLS,
-    FUSE_EPILOGUES,
+    fuseEpiloguesOf(CALLS),
     COMPACT_VALUES,
     PLACE_ATTENTION,
     writeRowsOf(LEAST_STATE, isHostDecided),

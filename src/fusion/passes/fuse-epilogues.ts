@@ -1,6 +1,5 @@
 /**
- * Gives matrix products the work on their elements that a library does before it stores them, where nothing
- * else reads the product:
+ * Gives matrix products the work on their elements that a library does before it stores them:
  *
  *     maximum (add (contract a b) bias) 0              →   contract a b, + bias, relu
  *     add (contract (multiply a 2) b) (multiply c 0.5)  →   contract a b, alpha 2, + 0.5 addend
@@ -9,8 +8,12 @@
  *
  * After `lower-contractions`, for plans that hold everything at once. Values change by rounding: an epilogue
  * is computed in the precision of the sums and rounded once, products of a scaled operand are scaled.
+ *
+ * An epilogue is taken for what the expression is, not for who else reads its parts, so that a result has the bits that it
+ * has alone. Products of the same factors with several epilogues are one again where that makes no difference
+ * (`share-products.ts`).
  */
-import { type DType, isHalf } from '../../graph/dtype.js';
+import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
 import { type Epilogue, PLAIN } from '../../graph/epilogue.js';
 import {
   type GraphNode,
@@ -27,9 +30,11 @@ import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
 import { asRows, asWhole, operandThroughViews, type Readable } from '../partition/operands.js';
 import { constantOf, isConstant, isConstantThat } from './constant-of.js';
-import { GELU_READERS, geluArgument } from './gelu-form.js';
+import { geluForm } from './gelu-form.js';
 import { hasContractions } from './merge-contractions.js';
+import type { CallTraits } from './product-costs.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
+import { shareProducts } from './share-products.js';
 
 type Contract = GraphNodeOf<'contract'>;
 
@@ -37,11 +42,16 @@ type Contract = GraphNodeOf<'contract'>;
 const MOST_MATRICES = 65535;
 const MOST_SIDE = 2 ** 31 - 1;
 
-export function* fuseEpilogues(graph: MutableGraph): Slices<void> {
-  if (!hasContractions(graph)) return;
-  const rules = new EpilogueRules(graph);
-  yield* rewrite(graph, { map: rules.ofMaps, cast: [rules.castOfProduct], contract: rules.ofProducts });
-}
+/** The most a call with a gelu may take, against a kernel for the gelu: others that read its product have a call of their own. */
+const MOST_GELU_CALL = 2;
+
+export const fuseEpilogues = (calls: CallTraits) =>
+  function* (graph: MutableGraph): Slices<void> {
+    if (!hasContractions(graph)) return;
+    const rules = new EpilogueRules(graph, calls);
+    yield* rewrite(graph, { map: rules.ofMaps, cast: [rules.castOfProduct], contract: rules.ofProducts });
+    yield* shareProducts(graph);
+  };
 
 const isZero: ScalarTest = (value) => value === 0;
 
@@ -73,14 +83,15 @@ const sizesOf = (node: Contract, editor: Pick<Editor, 'node'>): MatrixProduct =>
 
 class EpilogueRules {
   readonly #graph: MutableGraph;
-  /** How many nodes read each, by id; results count as read by many. */
-  readonly #readers: number[] = [];
+  readonly #calls: CallTraits;
+  /** Multiples of its argument that a gelu is computed from. */
+  readonly #ofGelu: ReadonlySet<number>;
 
-  constructor(graph: MutableGraph) {
+  constructor(graph: MutableGraph, calls: CallTraits) {
     this.#graph = graph;
-    for (const id of orderOf(graph))
-      for (const input of nodeOf(graph, id).inputs) this.#readers[input] = this.#readersOf(input) + 1;
-    for (const id of graph.outputs) this.#readers[id] = Number.POSITIVE_INFINITY;
+    this.#calls = calls;
+    const editor = { node: (id: number) => nodeOf(graph, id) };
+    this.#ofGelu = new Set(orderOf(graph).flatMap((id) => geluForm(nodeOf(graph, id), editor)?.scaled ?? []));
   }
 
   get ofMaps(): readonly Rule[] {
@@ -91,20 +102,10 @@ class EpilogueRules {
     return [this.#ofHalves, this.#ofScaled];
   }
 
-  #readersOf(id: number): number {
-    return this.#readers[id] ?? 0;
-  }
-
-  /** The product whose elements a node has in the same order, which `readers` nodes read. */
-  #productAt(id: number, readers = 1): Contract | undefined {
-    // A node that was made here is read by those that read the one it replaces, which `#become` noted.
-    if (this.#readersOf(id) !== readers) return undefined;
+  /** The product whose elements a node has in the same order. */
+  #productAt(id: number): Contract | undefined {
     let node = nodeOf(this.#graph, id);
-    while (node.kind === 'view' && node.view.type === 'reshape') {
-      const [input] = node.inputs as readonly [number];
-      if (this.#readersOf(input) !== 1) return undefined;
-      node = nodeOf(this.#graph, input);
-    }
+    while (node.kind === 'view' && node.view.type === 'reshape') node = nodeOf(this.#graph, node.inputs[0]!);
     if (node.kind !== 'contract' || node.epilogue?.activation !== undefined || isStretched(node))
       return undefined;
     if (isTensor(node)) return node;
@@ -130,10 +131,7 @@ class EpilogueRules {
     const { id: _, ...data } = product;
     const epilogue = { ...(product.epilogue ?? PLAIN), ...changes };
     const made = editor.add({ ...data, epilogue, inputs, dtype });
-    const result = editor.reshape(made, node.shape);
-    this.#readers[made] = 1;
-    this.#readers[result] = this.#readersOf(node.id);
-    return result;
+    return editor.reshape(made, node.shape);
   }
 
   /** A factor by which the sums can be multiplied: one that the dtype has, so that nothing of it is lost. */
@@ -155,7 +153,7 @@ class EpilogueRules {
 
   /** multiply p constant → p, alpha */
   readonly #scaled: Rule = (node, editor) => {
-    if (node.kind !== 'map' || node.op !== 'multiply') return undefined;
+    if (node.kind !== 'map' || node.op !== 'multiply' || this.#ofGelu.has(node.id)) return undefined;
     for (const [at, other] of this.#sides(node)) {
       const product = this.#productAt(at);
       const factor = product === undefined ? undefined : this.#factor(other, node.dtype, editor);
@@ -221,10 +219,10 @@ class EpilogueRules {
     return operandThroughViews(this.#graph, id, undefined, isReadable) !== undefined;
   }
 
-  /** x and c of a multiply x c that nothing else reads. */
+  /** x and c of a multiply x c. */
   #scaledInput(id: number, editor: Editor): { readonly id: number; readonly factor: number } | undefined {
     const node = editor.node(id);
-    if (node.kind !== 'map' || node.op !== 'multiply' || this.#readersOf(id) !== 1) return undefined;
+    if (node.kind !== 'map' || node.op !== 'multiply') return undefined;
     for (const [at, other] of this.#sides(node)) {
       const factor = this.#factor(other, node.dtype, editor);
       if (factor !== undefined && sameShape(editor.node(at).shape, node.shape)) return { id: at, factor };
@@ -244,14 +242,26 @@ class EpilogueRules {
     return undefined;
   };
 
-  /** The form of `gelu` with tanh, whose argument is read by the maps of the form alone. */
+  /**
+   * The form of `gelu` with tanh. The library's is not a kernel's to the bit, so that the product is computed once more for
+   * others that read it: where that takes longer than the kernel would, gelu is a kernel for all.
+   */
   readonly #gelu: Rule = (node, editor) => {
     if (node.kind !== 'map' || !hasActivations(node.dtype)) return undefined;
-    const at = geluArgument(node, editor, (id) => this.#readersOf(id) === 1);
-    const product = at === undefined ? undefined : this.#productAt(at, GELU_READERS);
-    if (product === undefined || isTensor(product)) return undefined;
+    const form = geluForm(node, editor);
+    const product = form === undefined ? undefined : this.#productAt(form.argument);
+    if (product === undefined || isTensor(product) || !this.#isQuick(product)) return undefined;
     return this.#become(node, product, { activation: 'gelu' }, {}, editor);
   };
+
+  #isQuick(product: Contract): boolean {
+    const { batch, m, n, k } = sizesOf(product, { node: (at) => nodeOf(this.#graph, at) });
+    const { seconds, callSeconds, copySeconds, copyRate } = this.#calls;
+    const { dtype } = nodeOf(this.#graph, product.inputs[0]!);
+    const call = seconds({ batch: sizeOfShape(batch), m, n, k }, dtype, product.precision);
+    const bytes = sizeOfShape(product.shape) * byteLengthOf(product.dtype);
+    return call <= MOST_GELU_CALL * (callSeconds + copySeconds + bytes / copyRate);
+  }
 
   /** cast p float32 → the sums of halves as they are */
   readonly castOfProduct: Rule = (node, editor) => {
@@ -274,15 +284,13 @@ class EpilogueRules {
     if (left === undefined || right === undefined) return undefined;
     const { dtype } = editor.node(left);
     if (!isHalf(dtype) || editor.node(right).dtype !== dtype) return undefined;
-    const { id, precision: _, ...data } = node;
-    const made = editor.add({
+    const { id: _, precision: __, ...data } = node;
+    return editor.add({
       ...data,
       precision: undefined,
       epilogue: node.epilogue ?? PLAIN,
       inputs: [left, right, ...further],
     });
-    this.#readers[made] = this.#readersOf(id);
-    return made;
   };
 
   /** contract (multiply a constant) b → contract a b, alpha */
@@ -298,11 +306,9 @@ class EpilogueRules {
       });
       if (input === undefined || !Number.isFinite(alpha * factor) || alpha * factor === 0) continue;
       const inputs = node.inputs.map((id, j) => (j === k ? input : id));
-      const { id, ...data } = node;
+      const { id: _, ...data } = node;
       const epilogue = { ...(node.epilogue ?? PLAIN), alpha: alpha * factor };
-      const made = editor.add({ ...data, epilogue, inputs });
-      this.#readers[made] = this.#readersOf(id);
-      return made;
+      return editor.add({ ...data, epilogue, inputs });
     }
     return undefined;
   };

@@ -11,20 +11,20 @@ import { convertScalar } from '../../graph/scalar.js';
 import { isConstantThat, isOneOf } from './constant-of.js';
 import type { Editor } from './rewrite.js';
 
-/** How many maps of the form read x. */
-export const GELU_READERS = 4;
+export interface GeluForm {
+  /** x. */
+  readonly argument: number;
+  /** x·0.5 and x·0.044715. */
+  readonly scaled: readonly number[];
+}
 
-/** x of a node that is the form; `isOwn`: nodes within it that nothing outside of it reads. */
-export function geluArgument(
-  root: GraphNode,
-  editor: Editor,
-  isOwn: (id: number) => boolean,
-): number | undefined {
+/** The form whose last node is `root`. */
+export function geluForm(root: GraphNode, editor: Pick<Editor, 'node'>): GeluForm | undefined {
   const { dtype } = root;
   /** Both inputs of an op, in both orders. */
-  const inputsOf = (id: number, op: OpName, isRoot = false): readonly (readonly [number, number])[] => {
+  const inputsOf = (id: number, op: OpName): readonly (readonly [number, number])[] => {
     const node = editor.node(id);
-    if (node.kind !== 'map' || node.op !== op || !(isRoot || isOwn(id))) return [];
+    if (node.kind !== 'map' || node.op !== op) return [];
     const [a, b] = node.inputs as readonly [number, number];
     return [
       [a, b],
@@ -39,9 +39,9 @@ export function geluArgument(
   const unary = (id: number | undefined, op: OpName): number | undefined => {
     if (id === undefined) return undefined;
     const node = editor.node(id);
-    return node.kind === 'map' && node.op === op && isOwn(id) ? node.inputs[0] : undefined;
+    return node.kind === 'map' && node.op === op ? node.inputs[0] : undefined;
   };
-  for (const [half, factor] of inputsOf(root.id, 'multiply', true)) {
+  for (const [half, factor] of inputsOf(root.id, 'multiply')) {
     const x = beside(half, 'multiply', 0.5);
     const tanh = unary(beside(factor, 'add', 1), 'tanh');
     const inner = tanh === undefined ? undefined : beside(tanh, 'multiply', Math.sqrt(2 / Math.PI));
@@ -49,7 +49,8 @@ export function geluArgument(
     const cubed = inputsOf(inner, 'add').find(([first]) => first === x)?.[1];
     if (cubed === undefined) continue;
     for (const [square, scaled] of inputsOf(cubed, 'multiply'))
-      if (unary(square, 'square') === x && beside(scaled, 'multiply', 0.044715) === x) return x;
+      if (unary(square, 'square') === x && beside(scaled, 'multiply', 0.044715) === x)
+        return { argument: x, scaled: [half, scaled] };
   }
   return undefined;
 }

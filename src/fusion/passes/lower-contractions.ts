@@ -58,6 +58,8 @@ export interface ProductTraits {
   readonly attention?: AttentionTraits;
   /** Places along short axes that its kernels compute together; without it, those of packs of a GPU. */
   readonly channels?: number;
+  /** Whether a product has the same bits with rows and columns in each other's place: without it, it has. */
+  readonly isTurnedAlike?: boolean;
   /** Whether its library's products may be Weft's own. */
   readonly hasOwnProducts?: boolean;
 }

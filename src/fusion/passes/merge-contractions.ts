@@ -12,7 +12,8 @@
  * A form is taken for what an expression is, not for who else reads its parts, so that results have the bits that
  * they have alone: sums and diagonals always, which take less work than the product; products of products where both take less
  * work than the outer one, so that they do also where the inner one is computed for others. A permuted product has the
- * bits of the product.
+ * bits of the product: it is a view of it where rows and columns in each other's place are another call of a library
+ * (`isTurnedAlike`), and where a reduction reads it, whose order follows from how the product lies in memory.
  */
 import { byteLengthOf, isComplex, isFloat } from '../../graph/dtype.js';
 import {
@@ -21,25 +22,31 @@ import {
   type GraphNodeOf,
   type MutableGraph,
   nodeOf,
+  orderOf,
   sharedNodes,
 } from '../../graph/graph.js';
+import { isExactReduction } from '../../graph/reductions.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { contractionPath, elementLimit } from '../paths/contraction-path.js';
 import { diagonalOfContract } from './diagonal-products.js';
+import { isComputed } from './element-cost.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
+import { isShortReduction } from './unroll-reductions.js';
 
 /** More operands than this are not searched together. */
 const MAX_OPERANDS = 12;
 
-export function* mergeContractions(graph: MutableGraph): Slices<void> {
-  if (!canMerge(graph)) return;
-  const shared = sharedNodes(graph);
-  yield* rewrite(graph, {
-    view: [permuteOfContract(shared), diagonalOfContract],
-    reduce: [sumOfContract],
-    contract: [contractOfPermute, contractOfBroadcast, contractOfContract],
-  });
-}
+/** `isTurnedAlike`: whether products of a target have the same bits with rows and columns in each other's place. */
+export const mergeContractions = (isTurnedAlike: boolean) =>
+  function* (graph: MutableGraph): Slices<void> {
+    if (!canMerge(graph)) return;
+    const kept = new Set([...sharedNodes(graph), ...reducedNodes(graph)]);
+    yield* rewrite(graph, {
+      view: [permuteOfContract(kept, isTurnedAlike), diagonalOfContract],
+      reduce: [sumOfContract],
+      contract: [contractOfPermute, contractOfBroadcast, contractOfContract],
+    });
+  };
 
 /** Whether there is a node that a rule looks at twice: what takes or gives a contraction. */
 function canMerge(graph: MutableGraph): boolean {
@@ -56,6 +63,22 @@ function canMerge(graph: MutableGraph): boolean {
   return false;
 }
 
+/** The contractions that reductions read whose order may change bits, through maps and views; sums that become contractions do not. */
+function reducedNodes(graph: MutableGraph): Set<number> {
+  const reduced = new Set<number>();
+  const order = orderOf(graph);
+  for (let k = order.length - 1; k >= 0; k--) {
+    const node = nodeOf(graph, order[k]!);
+    const isOrdered =
+      node.kind === 'reduce' &&
+      !isExactReduction(node.reduction, nodeOf(graph, node.inputs[0]!).dtype) &&
+      !isSumOfContract(node, graph);
+    const isPassed = isComputed(node) || isShortReduction(graph, node); // which may be written out
+    if (isOrdered || (reduced.has(node.id) && isPassed)) for (const id of node.inputs) reduced.add(id);
+  }
+  return reduced;
+}
+
 /** Whether there is a contraction; those in the bodies of loops are not counted. */
 export function hasContractions(graph: Graph | MutableGraph): boolean {
   return graph.nodes.some((node) => node?.kind === 'contract');
@@ -64,7 +87,10 @@ export function hasContractions(graph: Graph | MutableGraph): boolean {
 type Contract = GraphNodeOf<'contract'>;
 
 /** The contraction that a sum takes, perhaps through a permute, and the labels of what it takes. */
-function summedContract(id: number, editor: Editor): { contract: Contract; labels: number[] } | undefined {
+function summedContract(
+  id: number,
+  editor: Pick<Editor, 'node'>,
+): { contract: Contract; labels: number[] } | undefined {
   const node = editor.node(id);
   if (node.kind === 'contract') return { contract: node, labels: [...node.output] };
   if (node.kind !== 'view' || node.view.type !== 'permute') return undefined;
@@ -73,24 +99,41 @@ function summedContract(id: number, editor: Editor): { contract: Contract; label
   return { contract, labels: node.view.order.map((axis) => contract.output[axis]!) };
 }
 
+const isFloatSum = ({ reduction, dtype }: GraphNodeOf<'reduce'>): boolean =>
+  reduction === 'sum' && (isFloat(dtype) || isComplex(dtype));
+
+const isSumOfContract = (node: GraphNodeOf<'reduce'>, graph: Graph): boolean =>
+  isFloatSum(node) &&
+  summedContract(node.inputs[0]!, { node: (id) => nodeOf(graph, id) })?.contract.dtype === node.dtype;
+
 const sumOfContract: Rule = (node, editor) => {
-  if (node.kind !== 'reduce' || node.reduction !== 'sum' || !(isFloat(node.dtype) || isComplex(node.dtype)))
-    return undefined;
+  if (node.kind !== 'reduce' || !isFloatSum(node)) return undefined;
   const { contract, labels } = summedContract(node.inputs[0]!, editor) ?? {};
   if (contract === undefined || contract.dtype !== node.dtype) return undefined;
   const output = labels!.filter((_, axis) => !node.axes.includes(axis));
   return editor.add({ ...withoutId(contract), output, shape: node.shape });
 };
 
+/** `kept`: contractions that stay as they are. */
 const permuteOfContract =
-  (shared: ReadonlySet<number>): Rule =>
+  (kept: ReadonlySet<number>, isTurnedAlike: boolean): Rule =>
   (node, editor) => {
     if (node.kind !== 'view' || node.view.type !== 'permute') return undefined;
     const contract = editor.node(node.inputs[0]!);
-    if (contract.kind !== 'contract' || shared.has(contract.id)) return undefined;
+    if (contract.kind !== 'contract' || kept.has(contract.id)) return undefined;
     const output = node.view.order.map((axis) => contract.output[axis]!);
+    if (!isTurnedAlike && isTurned(contract, output)) return undefined;
     return editor.add({ ...withoutId(contract), output, shape: node.shape });
   };
+
+/** Whether a result in another order has the labels of another factor first: a library is given that one as the left one. */
+function isTurned({ labels, output }: Contract, other: readonly number[]): boolean {
+  const ownerOf = (list: readonly number[]): number | undefined => {
+    const own = list.find((label) => labels.filter((factor) => factor.includes(label)).length === 1);
+    return own === undefined ? undefined : labels.findIndex((factor) => factor.includes(own));
+  };
+  return ownerOf(output) !== ownerOf(other);
+}
 
 const contractOfPermute: Rule = (node, editor) => {
   if (node.kind !== 'contract') return undefined;

@@ -30,6 +30,7 @@ import { narrowProducts } from './narrow-products.js';
 import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
 import { placeAttention } from './place-attention.js';
+import type { CallTraits } from './product-costs.js';
 import { pushSlices } from './push-slices.js';
 import { reduceTerms, reduceTermsTwice } from './reduce-terms.js';
 import { simplify } from './simplify.js';
@@ -59,7 +60,7 @@ export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): reado
   { name: 'split-joins', run: splitJoins, rounds: false },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'gather-maps', run: gatherMaps, rounds: false },
-  { name: 'merge-contractions', run: mergeContractions, rounds: true },
+  { name: 'merge-contractions', run: mergeContractions(products?.isTurnedAlike ?? true), rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
   { name: 'narrow-products', run: narrowProducts, rounds: false },
   { name: 'unroll-reductions', run: unrollReductions(sumOrder), rounds: false },
@@ -93,7 +94,11 @@ export const EXPAND_CUDA: Pass = { name: 'expand-cuda', run: expandCuda, rounds:
 export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: splitContractions, rounds: true };
 
 /** Runs after a target's passes over a graph of which a plan holds everything at once. */
-export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues, rounds: true };
+export const fuseEpiloguesOf = (calls: CallTraits): Pass => ({
+  name: 'fuse-epilogues',
+  run: fuseEpilogues(calls),
+  rounds: true,
+});
 
 /** Another of those. */
 export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };

@@ -6,8 +6,10 @@
  *
  * An integrator that stacks its derivatives at each stage then is one kernel. Values do not change. Kernels write a
  * join part by part where its parts have one size and no kernel reads it as a whole (`partition/join-parts.ts`), so
- * that only such maps are written as joins.
+ * that only such maps are written as joins. A map of a join of products of halves stays as it is: beside the product, it
+ * would be rounded with it (`fuse-epilogues.ts`), in the part alone.
  */
+import { isHalf } from '../../graph/dtype.js';
 import {
   Consumers,
   type GraphNode,
@@ -17,6 +19,7 @@ import {
   topologicalOrder,
 } from '../../graph/graph.js';
 import type { Slices } from '../../host/slices.js';
+import { isComputed } from './element-cost.js';
 import { isElementwise, JoinCuts } from './join-cuts.js';
 import { isInStretches, isOnlyStored } from './join-form.js';
 import { flattenJoins } from './large-joins.js';
@@ -62,11 +65,12 @@ export function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<vo
     if (!roots.has(node.id)) return undefined;
     const found = cuts
       .axesOf(node.id)
-      .flatMap((axis) => partsAlong(node, axis, { graph, cuts, sliced }) ?? []);
+      .flatMap((axis) => partsAlong(node, axis, { graph, cuts, sliced, rounded }) ?? []);
     return found.length === 0
       ? undefined
       : joinOfSlices(node, found[0]!, new SliceTaker(editor, cuts, sliced));
   };
+  const rounded = roundedProducts(graph, order);
   if (roots.size > 0)
     yield* rewriteInOneWalk(graph, {
       map: [split],
@@ -87,6 +91,19 @@ interface Region {
   readonly graph: MutableGraph;
   readonly cuts: JoinCuts;
   readonly sliced: ReadonlySet<number>;
+  readonly rounded: ReadonlySet<number>;
+}
+
+/** Products of halves, and what is computed of them. */
+function roundedProducts(graph: MutableGraph, order: readonly number[]): ReadonlySet<number> {
+  const rounded = new Set<number>();
+  for (const id of order) {
+    const node = nodeOf(graph, id);
+    const isProduct = node.kind === 'contract' && isHalf(node.dtype);
+    const isOfOne = isComputed(node) && node.inputs.some((input) => rounded.has(input));
+    if (isProduct || isOfOne) rounded.add(id);
+  }
+  return rounded;
 }
 
 /**
@@ -94,7 +111,11 @@ interface Region {
  * do not agree, or more would be computed apart than is worth it, or the node ends a reduction, whose kernel computes
  * it where it stays whole.
  */
-function partsAlong(root: GraphNode, along: number, { graph, cuts, sliced }: Region): Parts | undefined {
+function partsAlong(
+  root: GraphNode,
+  along: number,
+  { graph, cuts, sliced, rounded }: Region,
+): Parts | undefined {
   const places = cuts.of(root.id)[along]!;
   const count = places.length - 1;
   if (places.some((place, k) => place * count !== k * root.shape[along]!)) return undefined;
@@ -109,8 +130,8 @@ function partsAlong(root: GraphNode, along: number, { graph, cuts, sliced }: Reg
     seen.add(id);
     if (node.kind === 'reduce') return undefined;
     if (node.kind === 'join' && node.axis === axis) {
-      if (node.inputs.length !== count || node.inputs.some((part) => nodeOf(graph, part).kind === 'join'))
-        return undefined;
+      const isWhole = (part: number): boolean => rounded.has(part) || nodeOf(graph, part).kind === 'join';
+      if (node.inputs.length !== count || node.inputs.some(isWhole)) return undefined;
       continue;
     }
     if (isElementwise(node)) made++;

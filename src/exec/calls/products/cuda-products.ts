@@ -85,7 +85,7 @@ const LEAST_NARROW_TERMS = 1024;
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
 const MULTIPROCESSORS = 132;
 
-const CALLS: CallTraits = {
+export const CALLS: CallTraits = {
   copyRate: COPY_RATE,
   copySeconds: COPY_SECONDS,
   callSeconds: CALL_SECONDS,
@@ -99,4 +99,5 @@ export const CUDA_PRODUCTS: ProductTraits = {
   tf32: { leastResults: LEAST_UNSPLIT, leastNarrowTerms: LEAST_NARROW_TERMS },
   tensors: TENSORS,
   attention: { canMap: canBeElement, choose: cudaAttention },
+  isTurnedAlike: false,
 };
