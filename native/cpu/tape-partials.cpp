@@ -77,15 +77,13 @@ void TapePartials::pushSlot(size_t phase) {
 }
 
 void TapePartials::finish(size_t phase, bool fromSlots, const Operand* operands) {
-  const int kind = static_cast<int>(tape_.laneKind);
-  const Fold fold{kind, tape_.take, tape_.inner};
   eachReduction(phase, [&](const Instruction& i) {
     ReduceState& state = fromSlots ? tile_[i.reduction] : slot_[i.reduction];
     if (fromSlots) close(i, state);
     if (i.monoid)
       finishMonoid(i, state, operands);
     else
-      i.reduce->finish(state, fold, operands[i.value]);
+      i.reduce->finish(state, fold(), operands[i.value]);
   });
 }
 

@@ -48,7 +48,7 @@ class TapePartials {
   void saveOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, true); }
   void loadOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, false); }
 
- private:
+  Fold fold() const { return {static_cast<int>(tape_.laneKind), tape_.take, tape_.inner}; }
   template <typename F>
   void eachReduction(size_t phase, F body) {
     for (const Instruction& instruction : tape_.walks[phase]) {
@@ -57,6 +57,8 @@ class TapePartials {
       for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
     }
   }
+
+ private:
   void reset(const Instruction& i, ReduceState& state);
   void close(const Instruction& i, ReduceState& state);
   // Writes the results of a closed state, for one row of a block where each has its own.

@@ -122,10 +122,14 @@ void TapeWorker::runRows(size_t phase) {
   const Section& section = tape_.rowSections[phase];
   if (section.empty()) return;
   for (size_t i = tape_.tileLoops; i < starts_.size(); i++) starts_[i] = 0;
+  run(section, rowsAt(phase), boundRows_, true);
+}
+
+Position TapeWorker::rowsAt(size_t phase) const {
   const bool turnsRows = tape_.turnsRows && phase == tape_.walks.size();
   const int64_t rows = tape_.rowsReduced || turnsRows ? 1 : tileRows_;
   const int64_t lanes = turnsRows ? tileRows_ : tape_.laneKind == LaneKind::reduced ? 1 : tileValid_;
-  run(section, {starts_.data(), starts_.size(), rows, lanes}, boundRows_, true);
+  return {starts_.data(), starts_.size(), rows, lanes};
 }
 
 void TapeWorker::walk(size_t phase, int64_t first, int64_t last) {
@@ -264,69 +268,72 @@ void TapeWorker::locateShared(size_t i, int64_t step, int64_t& rows, int64_t& va
 }
 
 void TapeWorker::run(const Section& section, const Position& at, char* registers, bool isRow) {
-  const Operand* args[4];
   for (const Instruction& i : section) {
-    if (i.code == Opcode::chain) {
+    if (i.code == Opcode::chain)
       runChain(i, at, registers);
-      continue;
-    }
-    Operand& out = operands_[i.value];
-    char* const memory = registers + i.offset;
-    switch (i.code) {
-      case Opcode::map:
-      case Opcode::cast: {
-        const Value& value = tape_.values[i.value];
-        out = operandAt(value, memory);
-        if (i.hasDirect) aimAtBuffer(i, at, out);
-        if (i.prefetch >= 0) out.ahead = operands_[i.prefetch].ahead;
-        if (i.loop) {
-          runLoop(i, at, out, isRow);
-          break;
-        }
-        for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
-        i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
-        // As an argument it is in a register.
-        if (i.prefetch >= 0) out.ahead = {};
+    else
+      runOne(i, at, registers, isRow);
+  }
+}
+
+void TapeWorker::runOne(const Instruction& i, const Position& at, char* registers, bool isRow) {
+  const Operand* args[4];
+  Operand& out = operands_[i.value];
+  char* const memory = registers + i.offset;
+  switch (i.code) {
+    case Opcode::map:
+    case Opcode::cast: {
+      const Value& value = tape_.values[i.value];
+      out = operandAt(value, memory);
+      if (i.hasDirect) aimAtBuffer(i, at, out);
+      if (i.prefetch >= 0) out.ahead = operands_[i.prefetch].ahead;
+      if (i.loop) {
+        runLoop(i, at, out, isRow);
         break;
       }
-      case Opcode::load:
-        if (i.indexValue >= 0) {
-          out = gather(tape_, i, at, job_->buffers, operands_[i.indexValue], job_->window, memory);
-          break;
-        }
-        if (i.isKept && holds(i, at)) break;
-        out = load(tape_, i, at, reads_ ? reads_->with(i, at) : job_->buffers, memory, !job_->isAliased,
-                   ends_[i.value]);
-        if (job_->isRepeated) out.ahead = {};
-        break;
-      case Opcode::index:
-        out = index(tape_, i, at, memory);
-        break;
-      case Opcode::inside:
-        out = inside(tape_, i, at, memory);
-        break;
-      case Opcode::reduce:
-        if (i.monoid) {
-          if (!i.isFollower) partials_.takeByMonoid(i, at, operands_.data());
-          break;
-        }
-        for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
-        partials_.take(i, at, isTail_, args, out);
-        break;
-      case Opcode::store:
-        if (tape_.windowIndex >= 0) {
-          storeInWindow(tape_, i.access, at, at.rows, isRow ? rowLanes(at) : at.valid, out,
-                        operands_[tape_.windowIndex], job_->window, job_->buffers);
-          break;
-        }
-        store(tape_, i.access, at, at.rows, isRow ? rowLanes(at) : at.valid, out, job_->buffers,
-              job_->streams(i.access.buffer));
-        break;
-      case Opcode::chain:
-        break;
+      for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
+      i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
+      // As an argument it is in a register.
+      if (i.prefetch >= 0) out.ahead = {};
+      break;
     }
-    if (isRow && boundRows_ != rows_ && i.code != Opcode::store) keepRow(i.value, at);
+    case Opcode::load:
+      if (i.indexValue >= 0) {
+        out = gather(tape_, i, at, job_->buffers, operands_[i.indexValue], job_->window, memory);
+        break;
+      }
+      if (i.isKept && holds(i, at)) break;
+      out = load(tape_, i, at, reads_ ? reads_->with(i, at) : job_->buffers, memory, !job_->isAliased,
+                 ends_[i.value]);
+      if (job_->isRepeated) out.ahead = {};
+      break;
+    case Opcode::index:
+      out = index(tape_, i, at, memory);
+      break;
+    case Opcode::inside:
+      out = inside(tape_, i, at, memory);
+      break;
+    case Opcode::reduce:
+      if (i.monoid) {
+        if (!i.isFollower) partials_.takeByMonoid(i, at, operands_.data());
+        break;
+      }
+      for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
+      partials_.take(i, at, isTail_, args, out);
+      break;
+    case Opcode::store:
+      if (tape_.windowIndex >= 0) {
+        storeInWindow(tape_, i.access, at, at.rows, isRow ? rowLanes(at) : at.valid, out,
+                      operands_[tape_.windowIndex], job_->window, job_->buffers);
+        break;
+      }
+      store(tape_, i.access, at, at.rows, isRow ? rowLanes(at) : at.valid, out, job_->buffers,
+            job_->streams(i.access.buffer));
+      break;
+    case Opcode::chain:
+      break;
   }
+  if (isRow && boundRows_ != rows_ && i.code != Opcode::store) keepRow(i.value, at);
 }
 
 void TapeWorker::runLoop(const Instruction& i, const Position& at, const Operand& out, bool isRow) {

@@ -3,6 +3,7 @@
 // tape-run.cpp and tape-slots.cpp distribute the tiles and slots; tape-memory.* moves data between buffers
 // and blocks, tape-chain.* runs chains, tape-partials.* keeps the partial results of reductions.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,6 +47,11 @@ class TapeWorker {
   void runTiles(int64_t first, int64_t last);
   // Of a map whose loops are its axes in order: elements of its domain in C order.
   void runElements(Range elements);
+
+  // Of small tapes (tape-repeat.cpp): notes what a run has done, before its end.
+  void noteRun();
+  // Does all of that again, with the buffers of a job, which may lie elsewhere. False: nothing was done.
+  bool runAgain(const TapeJob& job);
 
  private:
   void bindMemory(char* memory);
@@ -105,6 +111,35 @@ class TapeWorker {
     bool operator==(const Kept&) const = default;
   };
 
+  // An entry of the note of a run.
+  struct Repeat {
+    enum class What : uint8_t { any, load, map, chain, take, reset, close, finish, storeOne };
+    What what;
+    const Instruction* instruction;
+    Position at;
+    char* registers;
+    bool isRow;
+    Extent extent;
+    Operand* out;
+    const Operand* args[4];
+    ReduceState* state;
+  };
+  // An operand that lies in a buffer.
+  struct Place {
+    char** data;
+    int buffer;
+    int64_t offset;
+    // Of a load whose last chunks are copied where steps read them; or null.
+    RowEnds* ends;
+  };
+  void noteSection(const Section& section, const Position& at, char* registers, bool isRow);
+  void noteReductions(size_t phase, Repeat::What what);
+  void notePlace(char*& data, const Instruction& i, const Position& at, RowEnds* ends = nullptr);
+  bool isInPlace(const Instruction& i, const Position& at) const;
+  void follow(const Repeat& one);
+  void runOne(const Instruction& i, const Position& at, char* registers, bool isRow);
+  Position rowsAt(size_t phase) const;
+
   const Tape& tape_;
   const int64_t byteLength_;
   const TapeJob* job_ = nullptr;
@@ -126,6 +161,8 @@ class TapeWorker {
   int64_t tileValid_ = 1;
   // The block's rows are shorter than the accumulators are wide.
   bool isTail_ = false;
+  std::vector<Place> places_;
+  std::vector<Repeat> repeats_;
 };
 
 // The tape's idle worker, or a new one, with a job. It is idle again afterwards, unless the job has failed.

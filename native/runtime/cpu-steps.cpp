@@ -309,6 +309,11 @@ const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::v
   return tapeBuffers_.data();
 }
 
+std::vector<cpu::TapeBuffer> CpuSteps::buffersOf(const TapeStep& step) {
+  tapeBuffers(*step.tape, step.buffers);
+  return tapeBuffers_;
+}
+
 void CpuSteps::addConstants(const cpu::Tape& tape, std::vector<cpu::TapeBuffer>& buffers) {
   if (tape.numbers.empty()) return;
   std::vector<char>& chunks = constants_[&tape];

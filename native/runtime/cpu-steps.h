@@ -44,6 +44,8 @@ class CpuSteps {
 
   // For further runs with other constants, which lie where those of the first one lay.
   void renewConstants();
+  // The buffers of a tape, but for where they lie, and its constants.
+  std::vector<cpu::TapeBuffer> buffersOf(const TapeStep& step);
   // Runs all of a step; not of a sweep. Steps of a loop are counted in `done`, if that is not null.
   void run(const Step& step, TileCount* done = nullptr);
   // Runs what a tile does of a step: a range; of a loop, in each run of its body a range of every step.

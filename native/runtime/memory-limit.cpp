@@ -32,6 +32,8 @@ Limits& limits() {
 
 }  // namespace
 
+bool hasMemoryLimits() { return limits().areSet.load(std::memory_order_relaxed); }
+
 size_t memoryLimit(const std::string& device, size_t total) {
   Limits& all = limits();
   if (!all.areSet.load(std::memory_order_relaxed)) return kNoMemoryLimit;

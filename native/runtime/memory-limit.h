@@ -15,6 +15,9 @@ inline constexpr size_t kNoMemoryLimit = std::numeric_limits<size_t>::max();
 // In bytes, of a device that has `total`; kNoMemoryLimit where none was set. Any thread.
 size_t memoryLimit(const std::string& device, size_t total);
 
+// Whether any was set.
+bool hasMemoryLimits();
+
 // limitMemory(device: string | undefined, bytes: number, share: number, isSetting: boolean): void
 //
 // The least of both: bytes (Infinity: none), and a share of the device's memory (1: all). `undefined`: of all

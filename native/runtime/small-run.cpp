@@ -1,15 +1,16 @@
 #include "runtime/small-run.h"
 
-#include <array>
 #include <cstring>
 #include <mutex>
 
 #include "cpu/library-permit.h"
+#include "cpu/tape-repeat.h"
 #include "runtime/buffer-handle.h"
 #include "runtime/device.h"
 #include "runtime/host-pool.h"
 #include "runtime/memory-limit.h"
 #include "runtime/program.h"
+#include "runtime/recorder.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -20,21 +21,25 @@ constexpr size_t kMostBuffers = 16;
 
 const CancelFlag never{false};
 
-// By napi_typedarray_type.
-constexpr std::array<size_t, 12> kElementByteLength = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 2};
+struct Viewed {
+  void* data = nullptr;
+  size_t byteLength = 0;
+};
+
+// Of a typed array or DataView, else nothing. Its bytes, whatever its type: Node-API's own function for typed
+// arrays takes three times as long to find that.
+bool viewedBytes(napi_env env, napi_value value, Viewed& memory) {
+  bool isView = false;
+  return napi_is_buffer(env, value, &isView) == napi_ok && isView &&
+         napi_get_buffer_info(env, value, &memory.data, &memory.byteLength) == napi_ok;
+}
 
 // The memory of an input, where it has so many bytes, and some; else null.
 const std::byte* inputBytes(const Napi::Value& value, size_t byteLength) {
-  const napi_env env = value.Env();
-  napi_typedarray_type type{};
-  size_t length = 0;
-  void* data = nullptr;
+  Viewed memory;
   if (byteLength == 0) return nullptr;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) == napi_ok) {
-    const auto at = static_cast<size_t>(type);
-    const bool fits = at < kElementByteLength.size() && length * kElementByteLength[at] == byteLength;
-    return fits ? static_cast<const std::byte*>(data) : nullptr;
-  }
+  if (viewedBytes(value.Env(), value, memory))
+    return memory.byteLength == byteLength ? static_cast<const std::byte*>(memory.data) : nullptr;
   const auto* const handle = values::tryHandle<BufferHandle>(value);
   if (handle == nullptr || !handle->memory || !handle->memory->device.isHost() ||
       handle->memory->byteLength != byteLength)
@@ -43,6 +48,15 @@ const std::byte* inputBytes(const Napi::Value& value, size_t byteLength) {
 }
 
 }  // namespace
+
+// A tape that runs again and again.
+struct SmallRun::Repeated {
+  const TapeStep& step;
+  std::vector<cpu::TapeBuffer> buffers;
+  cpu::RepeatedTape tape;
+};
+
+SmallRun::~SmallRun() = default;
 
 SmallRun::SmallRun(const Program& program)
     : program_(program),
@@ -79,8 +93,33 @@ bool SmallRun::run() {
     arena_ = arena.as<std::byte>();
     steps_.placeTemporaries(arena_);
   }
-  for (const Step& step : program_.steps) steps_.run(step);
+  if (!hasRun_ || recorder::isOn()) {
+    hasRun_ = true;
+    for (const Step& step : program_.steps) steps_.run(step);
+    return true;
+  }
+  if (repeated_.empty()) repeat();
+  for (size_t k = 0; k < repeated_.size(); k++) {
+    Repeated* const one = repeated_[k].get();
+    if (one == nullptr) {
+      steps_.run(program_.steps[k]);
+      continue;
+    }
+    recorder::count(recorder::Kind::kernel, 0);
+    for (size_t i = 0; i < one->step.buffers.size(); i++)
+      one->buffers[i].data = steps_.views[one->step.buffers[i]].data;
+    one->tape.run(one->buffers.data());
+  }
   return true;
+}
+
+void SmallRun::repeat() {
+  for (const Step& step : program_.steps) {
+    const auto* const tape = std::get_if<TapeStep>(&step);
+    std::unique_ptr<Repeated>& one = repeated_.emplace_back();
+    if (tape != nullptr && cpu::RepeatedTape::takes(*tape->tape))
+      one.reset(new Repeated{*tape, steps_.buffersOf(*tape), cpu::RepeatedTape(*tape->tape)});
+  }
 }
 
 Napi::Value runSmall(const Napi::CallbackInfo& info) {
@@ -93,14 +132,19 @@ Napi::Value runSmall(const Napi::CallbackInfo& info) {
   }
   SmallRun& small = *handle.small;
   const auto other = [&] { return Napi::Boolean::New(env, true); };
-  if (memoryLimit(program.device->name(), 1) != kNoMemoryLimit) return other();
-  size_t at = 1;
+  if (hasMemoryLimits() && memoryLimit(program.device->name(), 1) != kNoMemoryLimit) return other();
+  uint32_t given = 0;
+  if (napi_get_value_uint32(env, info[1], &given) != napi_ok) values::reject("given", "a number");
+  const auto isGiven = [&](size_t k) { return (given >> k & 1) != 0; };
+  size_t at = 2;
   for (size_t i = 0; i < program.inputs.size(); i++) {
+    if (!isGiven(i) && small.hasInput(i)) continue;
     const std::byte* const data = inputBytes(info[at++], program.buffers[program.inputs[i]].byteLength);
     if (data == nullptr) return other();
     small.placeInput(i, data);
   }
   for (size_t i = 0; i < program.outputs.size(); i++) {
+    if (!isGiven(kMostBuffers + i) && small.hasOutput(i)) continue;
     void* data = nullptr;
     size_t byteLength = 0;
     const napi_status status = napi_get_arraybuffer_info(env, info[at++], &data, &byteLength);
@@ -110,14 +154,10 @@ Napi::Value runSmall(const Napi::CallbackInfo& info) {
     small.placeOutput(i, static_cast<std::byte*>(data));
   }
   if (const size_t wanted = program.numberCount * kConstantBytes; wanted > 0) {
-    napi_typedarray_type type{};
-    size_t length = 0;
-    void* data = nullptr;
-    const napi_status status =
-        napi_get_typedarray_info(env, info[at], &type, &length, &data, nullptr, nullptr);
-    if (status != napi_ok || type != napi_uint8_array || length < wanted)
+    Viewed numbers;
+    if (!viewedBytes(env, info[at], numbers) || numbers.byteLength < wanted)
       values::reject("numbers", "of at least " + std::to_string(program.numberCount) + " constants");
-    small.setNumbers(static_cast<const uint8_t*>(data));
+    small.setNumbers(static_cast<const uint8_t*>(numbers.data));
   }
   return small.run() ? Napi::Value() : other();
 }

@@ -81,7 +81,7 @@ export class Tracer {
       const results = running instanceof Promise ? await running : running;
       if (turn !== undefined) await turn;
       const cut = bounded === undefined ? results : await cutHostResults(results, bounded);
-      return arranged(form, cut.map(ndarrayOf));
+      return form === undefined ? ndarrayOf(cut[0]!) : arranged(form, cut.map(ndarrayOf));
     } catch (error) {
       throw atCaller(error, this.compute);
     }

@@ -22,12 +22,16 @@ export function refuseIndices(prototype: object): void {
   };
   const refusing = new Proxy(Object.create(Object.prototype) as object, { get });
   // Each promise asks its result for `then`, and would ask the proxy: 0.25 µs of a compute of 2.6.
-  const then = { value: undefined, writable: true };
-  Object.setPrototypeOf(prototype, Object.create(refusing, { then }) as object);
+  Object.defineProperty(prototype, 'then', { value: undefined, writable: true });
+  Object.setPrototypeOf(prototype, Object.create(refusing) as object);
 }
 
-/** Gives a prototype the properties of another one that it lacks, so that they say what to do instead. */
+/**
+ * Gives a prototype the properties of another one that it lacks, so that they say what to do instead. They stand behind it:
+ * of a prototype of hundreds the engine looks each property up in a table.
+ */
 export function refuseMethods(prototype: object, other: object): void {
+  const behind = Object.getPrototypeOf(prototype) as object;
   for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(other))) {
     const isMethod = typeof value === 'function';
     if (name in prototype || !(isMethod || name === 'T' || name === 'mT')) continue;
@@ -38,7 +42,7 @@ export function refuseMethods(prototype: object, other: object): void {
     };
     Object.defineProperty(refuse, 'name', { value: name });
     Object.defineProperty(
-      prototype,
+      behind,
       name,
       isMethod ? { value: refuse, writable: true, configurable: true } : { get: refuse, configurable: true },
     );

@@ -283,8 +283,8 @@ describe('a small run', () => {
     addon().addSteps(draft, given, given.steps.length);
     const program = addon().endProgram(draft, given);
     for (const result of [new ArrayBuffer(12), new Float32Array(4), undefined])
-      expect(() => addon().runSmall(program, a, b, result)).toThrow(/output 0/);
-    expect(addon().runSmall(program, a, b, new ArrayBuffer(16))).toBe(undefined);
+      expect(() => addon().runSmall(program, 0xffffffff, a, b, result)).toThrow(/output 0/);
+    expect(addon().runSmall(program, 0xffffffff, a, b, new ArrayBuffer(16))).toBe(undefined);
   });
 });
 

@@ -67,6 +67,36 @@ describe('calls of small programs', () => {
     expect(numbers(await sum(ones))).toEqual([COUNT]);
   });
 
+  it('know the arrays of the call before, whatever else ran the program meanwhile', async () => {
+    const [sum, same] = [await total(), await total()];
+    const [one, other] = [filled(2), filled(3)];
+    const [x, y] = [lazy(one), lazy(other)];
+    for (let k = 0; k < 3; k++) {
+      one.fill(k);
+      expect(numbers(await sum(x))).toEqual([k * COUNT]);
+      expect(numbers(await sum(x))).toEqual([k * COUNT]);
+      expect(numbers(await same(y))).toEqual([3 * COUNT]);
+      expect(numbers(await sum(x))).toEqual([k * COUNT]);
+      expect(numbers(await y.mul(lazy(ones)).sum().compute(cpu))).toEqual([3 * COUNT]);
+      expect(numbers(await sum(x))).toEqual([k * COUNT]);
+    }
+    structuredClone(one.buffer, { transfer: [one.buffer as ArrayBuffer] });
+    await expect(sum(x)).rejects.toThrow(ArgumentError);
+    await expect(sum(x)).rejects.toThrow(ArgumentError);
+    expect(numbers(await sum(y))).toEqual([3 * COUNT]);
+  });
+
+  it('find arrays in the heap of the engine, which moves them until their memory is known', async () => {
+    const twice = compile((x: Lazy) => x.mul(2), cpu);
+    const small = lazy(Float32Array.of(1, 2, 3));
+    const garbage: object[] = [];
+    for (let k = 0; k < 2000; k++) {
+      garbage.push(new Float32Array(8), new Array(100));
+      if (k % 200 === 0) garbage.length = 0;
+      expect(numbers(await twice(small))).toEqual([2, 4, 6]);
+    }
+  });
+
   it('give results of their own', async () => {
     const parts = compile((x: Lazy) => [x.sum(), x.slice([0, 3]), x.mul(2)], cpu);
     const all: NDArray[][] = [];

@@ -9,7 +9,8 @@ import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { expected, MemoryError } from '../../host/errors.js';
 
-interface ArrayClass {
+/** A class of typed arrays. */
+export interface ArrayClass {
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
   new (elements: TypedArray): TypedArray;
 }
@@ -71,8 +72,7 @@ export const typedArrayOver = (
   dtype: DType,
   byteOffset?: number,
   length?: number,
-): TypedArray => new ARRAY_CLASS[DTYPE_INFO[dtype].component](buffer, byteOffset, length);
+): TypedArray => new (arrayClassOf(dtype))(buffer, byteOffset, length);
 
-/** A copy of an array of a dtype, of few elements in two thirds of the time of its `slice()`. */
-export const copyOf = (elements: TypedArray, dtype: DType): TypedArray =>
-  new ARRAY_CLASS[DTYPE_INFO[dtype].component](elements);
+/** The class of the arrays of a dtype. Given elements it copies few in two thirds of the time of their `slice()`. */
+export const arrayClassOf = (dtype: DType): ArrayClass => ARRAY_CLASS[DTYPE_INFO[dtype].component];

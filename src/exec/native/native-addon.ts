@@ -75,10 +75,11 @@ interface Addon {
     numbers: Uint8Array | undefined,
   ): RawResult | Promise<RawResult>;
   /**
-   * Runs a small program of the CPU: the memory of its inputs, of its outputs, then its constants. Undefined: the
-   * outputs are there; else `run` is to be called, false: for each run of this program.
+   * Runs a small program of the CPU: the memory of its inputs, of its outputs, then its constants. Bits of `given` say which
+   * inputs are there, from bit 16 on which outputs; the others lie where they lay in the last run. Undefined: the outputs
+   * are there; else `run` is to be called, false: for each run of this program.
    */
-  runSmall(program: object, ...memory: readonly (object | undefined)[]): boolean | undefined;
+  runSmall(program: object, given: number, ...memory: readonly (object | undefined)[]): boolean | undefined;
   settle(pollsAgain: boolean, spins: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
   allocateHost(device: string, byteLength: number, lockByteLength: number | undefined): object;

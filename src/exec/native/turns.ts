@@ -90,8 +90,10 @@ function planNext(): void {
   if (goingOn.length + toBegin.length > 0) queueMicrotask(planNext);
 }
 
-/** Results that are handed over at once before the loop turns: about a third of a millisecond. */
-const MOST_IN_A_TURN = 64;
+/** Results that are handed over at once before the clock is looked at. */
+const RESULTS_AT_ONCE = 64;
+/** How long results are handed over at once before the loop turns, in milliseconds: a turn takes as long as a few of them. */
+const HANDED_OVER_IN_A_TURN = 0.3;
 /**
  * How long the loop is kept awake for a run, in milliseconds: as long as the thread that waits for the GPU
  * looks without a pause, where there are processors for both.
@@ -99,6 +101,9 @@ const MOST_IN_A_TURN = 64;
 const LOOK_FOR = availableParallelism() < 4 ? 0.1 : 2;
 
 let inThisTurn = 0;
+/** Results of this turn from which on the clock is looked at, and when the first of them was handed over. */
+let lookFrom = RESULTS_AT_ONCE;
+let handingSince = 0;
 
 /** A result that is there, as a promise. Now and then one that the event loop turns for. */
 export function handedOver<T>(result: T): Promise<T> {
@@ -109,13 +114,18 @@ export function handedOver<T>(result: T): Promise<T> {
 /** A turn to wait for before a result that is there is handed over; undefined: it may be now, as most are. */
 export function turnToHandOver(): Promise<void> | undefined {
   if (inThisTurn === 0) {
+    handingSince = performance.now();
     setImmediate(() => {
       inThisTurn = 0;
+      lookFrom = RESULTS_AT_ONCE;
     });
   }
   inThisTurn += 1;
-  if (inThisTurn < MOST_IN_A_TURN) return undefined;
-  return new Promise((resolve) => setImmediate(resolve));
+  if (inThisTurn < lookFrom) return undefined;
+  if (performance.now() - handingSince >= HANDED_OVER_IN_A_TURN)
+    return new Promise((resolve) => setImmediate(resolve));
+  lookFrom += RESULTS_AT_ONCE;
+  return undefined;
 }
 
 /**

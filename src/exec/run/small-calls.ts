@@ -6,7 +6,7 @@
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import type { DType } from '../../graph/dtype.js';
 import type { Expr, Shape, TypedArray } from '../../graph/expr.js';
-import { copyOf, isInHeap, typedArrayOver } from '../native/host-memory.js';
+import { type ArrayClass, arrayClassOf, isInHeap, typedArrayOver } from '../native/host-memory.js';
 import { type NativeProgram, type RunInput, runSmall, smallResults } from '../native/native.js';
 import type { HostResult } from './evaluate.js';
 import type { Program } from './program.js';
@@ -20,6 +20,7 @@ interface Result {
   readonly earlier: number;
   readonly shape: Shape;
   readonly dtype: DType;
+  readonly arrayClass: ArrayClass;
   readonly passing: TypedArray | undefined;
 }
 
@@ -64,7 +65,8 @@ export class SmallCalls {
       const first = at < 0 ? k : places.indexOf(at);
       const isPassing = at >= 0 && isInHeap(lengths[at]!);
       const passing = isPassing ? typedArrayOver(this.#passing[at]!, dtype) : undefined;
-      return { at, earlier: first < k ? first : -1, shape: Object.freeze(shape), dtype, passing };
+      const arrayClass = arrayClassOf(dtype);
+      return { at, earlier: first < k ? first : -1, shape: Object.freeze(shape), dtype, arrayClass, passing };
     });
     this.#codes = codesOf(canonical, program).map((at, k) =>
       typedArrayOver(this.#passing[at]!, canonical.statuses[k]!.code.dtype),
@@ -73,8 +75,18 @@ export class SmallCalls {
 
   /** The memory of all results of the program. Undefined: nothing was computed, and the run goes the way of others. */
   run(inputs: readonly RunInput[], numbers: RunNumbers): readonly ArrayBuffer[] | undefined {
-    const memory = this.#isAllPassing ? this.#passing : this.#lengths.map(this.#memoryOf);
+    const memory = this.#isAllPassing ? this.#passing : this.#memory();
     return runSmall(this.#native, inputs, memory, numbers) ? memory : undefined;
+  }
+
+  #memory(): ArrayBuffer[] {
+    const lengths = this.#lengths;
+    const memory = new Array<ArrayBuffer>(lengths.length);
+    for (let k = 0; k < memory.length; k++) {
+      const length = lengths[k]!;
+      memory[k] = isInHeap(length) ? this.#passing[k]! : new ArrayBuffer(length);
+    }
+    return memory;
   }
 
   /** Whether the codes of the last run are other than those of success. */
@@ -83,18 +95,15 @@ export class SmallCalls {
     return false;
   }
 
-  readonly #memoryOf = (length: number, at: number): ArrayBuffer =>
-    isInHeap(length) ? this.#passing[at]! : new ArrayBuffer(length);
-
   /** The results of the function of a run, before the next one. */
   resultsIn(memory: readonly ArrayBuffer[]): HostResult[] {
     const made = new Array<HostResult & { data: TypedArray }>(this.#results.length);
     for (let k = 0; k < made.length; k++) {
-      const { at, earlier, shape, dtype, passing } = this.#results[k]!;
+      const { at, earlier, shape, dtype, arrayClass, passing } = this.#results[k]!;
       const data =
         passing !== undefined && earlier < 0
-          ? copyOf(passing, dtype)
-          : typedArrayOver(earlier < 0 ? memoryAt(memory, at) : made[earlier]!.data.buffer, dtype);
+          ? new arrayClass(passing)
+          : new arrayClass(earlier < 0 ? memoryAt(memory, at) : made[earlier]!.data.buffer);
       made[k] = { data, shape, dtype };
     }
     return made;
