@@ -87,6 +87,10 @@ describe.each(backends())('interleaved channels on %s', (device) => {
     ['float16', 3],
     ['uint8', 3],
     ['uint8', 4],
+    // Columns of a table, in packs of 8, 2 and 16 bytes.
+    ['float32', 10],
+    ['float16', 7],
+    ['float64', 6],
   ])('are taken apart and stored, of %s, %i of them', async (dtype, channels) => {
     const outputs = LENGTHS.flatMap((length, seed) => {
       const numbers = (...shape: number[]): Lazy =>

@@ -219,7 +219,9 @@ export class ChunkStores {
     const { width } = this.#chunking;
     const chunk = `o${store}${index}`;
     if (this.#interleaved.has(store)) {
-      const inRows = this.#interleaved.isLine(store, this.#body.kernel.parallel) ? line : undefined;
+      const inRows = this.#interleaved.isLine(store, this.#dtype(store), this.#body.kernel.parallel)
+        ? line
+        : undefined;
       this.#interleaved.store(out, store, this.#dtype(store), { index, at, params: this.#params }, inRows);
       return;
     }

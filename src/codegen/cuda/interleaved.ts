@@ -12,10 +12,14 @@ import { ACCESS_BYTES, type ChunkCoordinates, type Chunking, packType } from './
 import { affineExpression } from './index-math.js';
 import type { Parameters } from './parameters.js';
 import { WARP } from './schedules/limits.js';
+import { printTurned, turnedBytes } from './warp-rows.js';
 import type { Writer } from './writer.js';
 
-/** Most channels: those of colours with opacity. */
-const MOST_CHANNELS = 4;
+/**
+ * Most channels that are read, those of colours with opacity, and most that are written: columns of a table, which each by itself
+ * would be stored far apart.
+ */
+const [MOST_READ, MOST_WRITTEN] = [4, 64];
 
 /** The accesses of the channels of one buffer. */
 interface Interleaved {
@@ -37,8 +41,8 @@ export function interleavedOf(accesses: readonly Access[], axis: number, needsAl
   const groups: { readonly leader: Access; readonly members: Map<number, number> }[] = [];
   for (const [k, access] of accesses.entries()) {
     const channels = access.strides[axis] ?? 0;
-    if (channels < 2 || channels > MOST_CHANNELS || access.bounds.length > 0 || access.index !== undefined)
-      continue;
+    const most = needsAll ? MOST_WRITTEN : MOST_READ;
+    if (channels < 2 || channels > most || access.bounds.length > 0 || access.index !== undefined) continue;
     const isBeside = ({ leader }: { readonly leader: Access }): boolean =>
       leader.buffer === access.buffer &&
       sameNumbers(leader.strides, access.strides) &&
@@ -59,7 +63,7 @@ export function interleavedOf(accesses: readonly Access[], axis: number, needsAl
 
 /** Whether packs of `width` elements start at multiples of their length, from the first channel's access on. */
 const isAlignedGroup = ({ offset, strides }: Access, axis: number, width: number): boolean =>
-  width > 1 && offset % width === 0 && strides.every((stride, k) => k === axis || stride % width === 0);
+  offset % width === 0 && strides.every((stride, k) => k === axis || stride % width === 0);
 
 /** A place of chunks: its index in register arrays, coordinates, and the names of buffers. */
 export interface ChunkPlace {
@@ -77,8 +81,8 @@ export interface ChunkLine {
   readonly threads: number;
 }
 
-/** Shared memory of the stores of a block: every device has half as much again without being asked. */
-const MOST_SHARED_BYTES = 32 * 1024;
+/** Shared memory of the stores of a block: every device has a little more without being asked. */
+const MOST_SHARED_BYTES = 40 * 1024;
 
 /** The packs of a group's chunks, `wide`, and where they lie. */
 interface GroupPacks {
@@ -111,7 +115,8 @@ export class InterleavedChunks {
     this.#width = width;
     this.#areStores = areStores;
     for (const group of interleavedOf(accesses, axis, areStores)) {
-      if (!isAlignedGroup(group.first, axis, width)) continue;
+      // Loads of elements one by one stay apart.
+      if (!isAlignedGroup(group.first, axis, width) || (width === 1 && !areStores)) continue;
       const members = new Map([...group.members].map(([k, channel]) => [positions[k]!, channel]));
       for (const position of members.keys()) this.#groups.set(position, { group, members });
     }
@@ -136,13 +141,13 @@ export class InterleavedChunks {
     this.#move(out, position, dtype, place, ({ inPacks, address, packs, pack }) => {
       inPacks((member, packed) => `${packed} = o${member}${place.index}.v[e];`);
       const apart = (): void => out.unrolled('p', packs, () => out.line(`${address}[p] = wide[p];`));
-      const packBytes = pack.width * byteLengthOf(dtype);
-      const sharedBytes = (line?.threads ?? 0) * packs * packBytes;
+      const ofWarp = turnedBytes(packs * pack.width * byteLengthOf(dtype));
+      const sharedBytes = ((line?.threads ?? 0) / WARP) * ofWarp;
       const hasRoom = this.#sharedBytes + sharedBytes <= MOST_SHARED_BYTES;
-      if (line === undefined || packs === 1 || packBytes < ACCESS_BYTES || !hasRoom) return apart();
+      if (line === undefined || packs === 1 || !hasRoom) return apart();
       this.#sharedBytes += sharedBytes;
       const last = `${(WARP - 1) * this.#width} - (int)(threadIdx.x % ${WARP}) * ${this.#width}`;
-      out.line(`__shared__ ${pack.type} turned[${line.threads * packs}];`);
+      printTurned(out, line.threads, ofWarp);
       out.block(`if (${line.first} + ${last} < ${line.end})`, () =>
         out.line(`weft_store_in_rows(${address}, wide, turned);`),
       );
@@ -150,12 +155,12 @@ export class InterleavedChunks {
     });
   }
 
-  /** Whether the chunks of a group follow one another in memory in order of all elements. */
-  isLine(position: number, sizes: readonly number[]): boolean {
+  /** Whether the chunks of a group follow one another in memory in order of all elements, those of a warp from 16 bytes on. */
+  isLine(position: number, dtype: DType, sizes: readonly number[]): boolean {
     const { first } = this.#groups.get(position)!.group;
-    return sizes.every(
-      (_, axis) => axis === 0 || first.strides[axis - 1] === first.strides[axis]! * sizes[axis]!,
-    );
+    const isInRow = (_: number, axis: number): boolean =>
+      axis === 0 || first.strides[axis - 1] === first.strides[axis]! * sizes[axis]!;
+    return sizes.every(isInRow) && (first.offset * byteLengthOf(dtype)) % ACCESS_BYTES === 0;
   }
 
   /** Elements of the packs that a group moves as: longer than chunks where several of these are one access. */
