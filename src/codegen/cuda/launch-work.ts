@@ -19,6 +19,7 @@ import { normalize } from '../cuts/domain.js';
 import { splitPhases } from '../cuts/split-phases.js';
 import { isVector, neighboursOf } from './chunks.js';
 import { type Launches, launchesOf } from './launches.js';
+import { isInTurn } from './schedules/in-turn.js';
 import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 import {
   PACK_BYTES,
@@ -28,6 +29,7 @@ import {
   tablePlaces,
   tablesOf,
 } from './schedules/schedule-table.js';
+import { isRowAfterRow } from './schedules/whole-rows.js';
 import { SECTOR_BYTES, touchedBytes } from './traffic.js';
 
 /** Instructions of 32-bit numbers and of 64-bit ones, by the weights of the op table; conversions; accesses to memory. */
@@ -65,8 +67,11 @@ interface Tally {
   /** Memory that it touches. */
   readonly bytes: number;
   readonly arithmetic: Arithmetic;
-  /** A step of combining. */
-  readonly combining: LaunchWork['combining'];
+  /** A step of combining, by how reductions do. */
+  readonly combining: {
+    readonly byHalves: LaunchWork['combining'];
+    readonly inTurn: LaunchWork['combining'];
+  };
   readonly accesses: readonly CountedAccess[];
   /** Where no table is in shared memory. */
   readonly gathered: number;
@@ -136,12 +141,12 @@ const scratchBytes = ({ scratch }: Launches): number =>
   scratch.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 function walkOf(kernel: Kernel, schedule: Walked, footprint: Launches): LaunchWork {
-  const { waits, passes, combines } = pathOf(kernel, schedule);
+  const { waits, passes, combines, turns } = pathOf(kernel, schedule);
   const each = instructionsOf(kernel, schedule);
   const repeats = 'steps' in schedule ? schedule.steps : 1;
   const { bytes, gathered } = tallyOf(kernel);
   const [blocks, threads] = [blocksIn(footprint, 0), threadsIn(footprint, 0)];
-  const combining = combiningOf(kernel, combines);
+  const combining = combiningOf(kernel, combines, turns);
   return {
     bytes: bytes + scratchBytes(footprint),
     again: (passes - 1) * bytesOfLoads(kernel, bytes) + blocks * heldBytesOf(kernel, schedule),
@@ -203,16 +208,20 @@ function combineOf(kernel: Kernel, slots: number, footprint: Launches): LaunchWo
   };
 }
 
-/** Of so many steps. */
-function combiningOf(kernel: Kernel, steps: number): LaunchWork['combining'] {
-  const { narrow, wide } = tallyOf(kernel).combining;
-  return { narrow: steps * narrow, wide: steps * wide };
+/** Of so many steps; `turns`: of reductions in turn. */
+function combiningOf(kernel: Kernel, steps: number, turns = steps): LaunchWork['combining'] {
+  const { byHalves, inTurn } = tallyOf(kernel).combining;
+  return {
+    narrow: steps * byHalves.narrow + turns * inTurn.narrow,
+    wide: steps * byHalves.wide + turns * inTurn.wide,
+  };
 }
 
-function combiningIn(kernel: Kernel): LaunchWork['combining'] {
-  const found = { narrow: 0, wide: 0 };
+function combiningIn(kernel: Kernel): Tally['combining'] {
+  const found = { byHalves: { narrow: 0, wide: 0 }, inTurn: { narrow: 0, wide: 0 } };
   for (const { name, taken } of reductionsOf(kernel))
-    found[isWide(taken) ? 'wide' : 'narrow'] += reductionRow(name).cost;
+    found[isInTurn(kernel, name) ? 'inTurn' : 'byHalves'][isWide(taken) ? 'wide' : 'narrow'] +=
+      reductionRow(name).cost;
   return found;
 }
 
@@ -231,6 +240,8 @@ interface Path {
   readonly passes: number;
   /** Steps in which a thread combines its own results, of the elements of a chunk, and those of other threads. */
   readonly combines: number;
+  /** The same of reductions in turn, where they have others. */
+  readonly turns?: number;
 }
 
 /** Waits of a block from its begin to its end. */
@@ -254,13 +265,18 @@ function pathOf(kernel: Kernel, schedule: Walked): Path {
       const isRows = mapping === 'rows';
       // The elements of a chunk along a row become one result, those of columns are results by themselves.
       const combines = itemsP * (isRows ? width - 1 + Math.log2(threadsR) : width * Math.log2(threadsR));
-      return { waits: steps * itemsP, passes: 1, combines };
+      const turns = isRows && threadsR > 1 ? itemsP * turnsOf(length, width) : combines;
+      return { waits: steps * itemsP, passes: 1, combines, turns };
     }
     case 'rows': {
-      const { threadsR, width, chunks, sharedChunks, held } = schedule;
+      const { mapping, threadsR, width, chunks, sharedChunks, held, lanes } = schedule;
       const passes = held ? 1 : levelsOf(kernel).phases;
       const steps = Math.ceil(length / (threadsR * width * (chunks + sharedChunks)));
-      return { waits: passes * steps, passes, combines: width - 1 + Math.log2(threadsR) };
+      // A whole row is combined as it is read, but for what lanes without elements have.
+      if (lanes !== undefined) return { waits: 1, passes, combines: lanes * width - length, turns: 0 };
+      const combines = width - 1 + Math.log2(threadsR);
+      const isMet = mapping === 'rows' && threadsR > 1;
+      return { waits: passes * steps, passes, combines, turns: isMet ? turnsOf(length, width) : combines };
     }
     case 'outer-product': {
       const steps = Math.ceil(Math.min(length, schedule.slotLength) / schedule.depth);
@@ -268,6 +284,12 @@ function pathOf(kernel: Kernel, schedule: Walked): Path {
     }
   }
 }
+
+/** Steps in which a thread takes what those before it in a short row have, beside its own elements. */
+const HANDED_ON = 3;
+
+/** Steps in which threads with a chunk each combine a row in turn: all take part in each. */
+const turnsOf = (length: number, width: number): number => (length / width) * (width + HANDED_ON);
 
 interface Chunking {
   readonly axis: number;
@@ -343,11 +365,13 @@ const LEAST_CHUNK = 4;
 /** Instructions of a walk in the chunks of a schedule. */
 function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
   const chunking = chunkingOf(kernel, schedule);
+  const isWhole = 'lanes' in schedule;
   const { arithmetic, moves } = tallyOf(kernel);
   const { narrow, wide, casts } = arithmetic;
   // Schedules of a kernel have chunks along one axis.
-  const { accesses, places } = moves.get(chunking.width) ?? movesIn(kernel, chunking);
-  moves.set(chunking.width, { accesses, places });
+  const { accesses, places } =
+    (isWhole ? undefined : moves.get(chunking.width)) ?? movesIn(kernel, chunking, isWhole);
+  if (!isWhole) moves.set(chunking.width, { accesses, places });
   const { parallel } = kernel;
   const isSpread = ['map', 'transpose', 'table'].includes(schedule.kind);
   const coordinates = isSpread ? COORDINATE * Math.max(0, parallel.length - 1) * product(parallel) : 0;
@@ -390,11 +414,19 @@ const heldBytesOf = (kernel: Kernel, schedule: Walked): number =>
 const MANY_LOADS = 24;
 
 /** Accesses of a walk in chunks, and their places. */
-function movesIn(kernel: Kernel, chunking: Chunking): Moves {
+function movesIn(kernel: Kernel, chunking: Chunking, isWhole: boolean): Moves {
   let [accesses, places] = [0, 0];
   const all = tallyOf(kernel).accesses;
   const isTogether = kernel.reduced.length === 0 && all.length > MANY_LOADS;
   for (const { access, count, axes } of all) {
+    const { dtype } = kernel.buffers[access.buffer]!;
+    if (isWhole && isRowAfterRow(kernel, access, dtype)) {
+      // Packs of memory, each with one of shared memory; and what a thread has of that.
+      const packs = (count * byteLengthOf(dtype)) / PACK_BYTES;
+      accesses += 2 * packs + count / chunking.width;
+      places += packs;
+      continue;
+    }
     const own = isTogether ? ownPart(access, all, chunking) : 1;
     const moved = (own * count) / movedAtOnce(access, chunking);
     accesses += moved;

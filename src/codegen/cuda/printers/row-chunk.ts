@@ -5,6 +5,7 @@
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';
+import type { Accumulator } from './block-reduce.js';
 import type { RowContext } from './row-context.js';
 import type { RowPhase } from './row-phases.js';
 
@@ -31,7 +32,8 @@ export function printChunk(
     c.loads.declare(out, position, []);
     c.loads.load(out, position, '', at);
   }
-  for (const store of phase.stores) c.stores.declare(out, store, []);
+  const stores = phase.stores.filter((store) => !c.whole.hasStore(store));
+  for (const store of stores) c.stores.declare(out, store, []);
   const { together } = c.schedule;
   // In columns elements wait for others of their thread (`row-together.ts`).
   const placeOf = (position: number): string =>
@@ -50,24 +52,34 @@ export function printChunk(
   out.unrolled('e', width, () => {
     c.body.print(out, phase.computed, scope, c.params);
     for (const position of phase.kept) out.line(`h${position}${kept}.v[e] = v${position};`);
-    for (const { position, name, monoid } of phase.accumulators) {
+    for (const accumulator of phase.accumulators) {
+      const { position, monoid } = accumulator;
       const args = c.argumentsOf(position).map(value);
-      out.line(
-        monoid.chunked
-          ? `${placeOf(position)} = ${args[0]};`
-          : `${name}[e] = ${monoid.push(`${name}[e]`, args)};`,
-      );
+      out.line(monoid.chunked ? `${placeOf(position)} = ${args[0]};` : taken(c, accumulator, args));
     }
-    for (const store of phase.stores) c.stores.put(out, store, '', value(kernel.stores[store]!.value));
+    for (const store of phase.stores) {
+      const index = c.whole.hasStore(store) ? kept : '';
+      c.stores.put(out, store, index, value(kernel.stores[store]!.value));
+    }
   });
   for (const a of together === undefined ? chunked : []) {
     const types = `${c.argumentType(a)}, ${CUDA_TYPE[a.monoid.components[0]!]}, ${width}`;
-    out.line(
-      `${a.name}[0] = ${a.monoid.combine(`${a.name}[0]`, `weft_moments_of<${types}>(d${a.position})`)};`,
-    );
+    const chain = `${a.name}[${c.chainOf(a, '0')}]`;
+    out.line(`${chain} = ${a.monoid.combine(chain, `weft_moments_of<${types}>(d${a.position})`)};`);
   }
-  if (phase.stores.length === 0) return;
+  if (stores.length === 0) return;
   out.block('if (in)', () => {
-    for (const store of phase.stores) c.stores.flush(out, store, '', at);
+    for (const store of stores) c.stores.flush(out, store, '', at);
   });
+}
+
+/**
+ * An accumulator takes up element e. In turn, the elements of a whole row join as accumulators by themselves, as where threads have
+ * chunks: a product is rounded before.
+ */
+function taken(c: RowContext, accumulator: Accumulator, args: readonly string[]): string {
+  const { name, monoid, isInTurn } = accumulator;
+  const chain = `${name}[${c.chainOf(accumulator, 'e')}]`;
+  const joins = c.schedule.lanes !== undefined && isInTurn;
+  return `${chain} = ${joins ? monoid.combine(chain, monoid.push(monoid.identity, args)) : monoid.push(chain, args)};`;
 }

@@ -15,6 +15,7 @@ import type { Parameters } from '../parameters.js';
 import { type Lifetimes, lifetimesOf, type RowSchedule } from '../schedules/schedule-rows.js';
 import { Writer } from '../writer.js';
 import type { Accumulator } from './block-reduce.js';
+import { WholeRows } from './row-whole.js';
 
 export class RowContext {
   readonly body: Body;
@@ -25,6 +26,7 @@ export class RowContext {
   readonly chunking: Chunking;
   readonly loads: ChunkLoads;
   readonly stores: ChunkStores;
+  readonly whole: WholeRows;
   /** Row-level values that stand in variables. */
   readonly rowKnown = new Map<number, string>();
   /** Coordinates of this thread's row. */
@@ -38,6 +40,21 @@ export class RowContext {
     this.loads = new ChunkLoads(body, this.chunking, this.params);
     this.stores = new ChunkStores(body, this.chunking, this.params);
     this.lifetimes = schedule.held ? lifetimesOf(body.kernel) : { first: [], last: [], held: new Set() };
+    this.whole = new WholeRows(body, schedule, this.params, this.out);
+  }
+
+  /** Accumulators of a thread for a reduction: one for each element of a chunk; of a whole row those of all its lanes. */
+  chainsOf({ isInTurn }: Accumulator): number {
+    const { lanes, width } = this.schedule;
+    if (lanes === undefined) return width;
+    return isInTurn ? 1 : lanes * width;
+  }
+
+  /** The accumulator that element e of chunk k joins. */
+  chainOf(accumulator: Accumulator, e: string): string {
+    const { lanes, width } = this.schedule;
+    if (lanes === undefined) return e;
+    return this.chainsOf(accumulator) === 1 ? '0' : `k % ${lanes} * ${width} + ${e}`;
   }
 
   get length(): number {

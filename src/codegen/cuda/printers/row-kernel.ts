@@ -18,6 +18,7 @@ import { RowContext } from './row-context.js';
 import { phaseOf, type RowPhase } from './row-phases.js';
 import { SharedChunks } from './row-shared.js';
 import { declareTogether, printTogether } from './row-together.js';
+import { printLanes } from './row-whole.js';
 
 export const rowLaunch = (kernel: Kernel, { threadsP, threadsR }: RowSchedule): LaunchShape => ({
   grid: [Math.ceil(product(kernel.parallel) / threadsP), 1, 1],
@@ -39,6 +40,7 @@ export function printRows(body: Body, schedule: RowSchedule, name: string): Cuda
   // Groups past the end walk the last row and store nothing: what other blocks read need not be in memory.
   out.line(`const ${index} row = in ? p : ${params.size(rows - 1)};`);
   c.columns = printCoordinates(out, params, 'row', kernel.parallel, 'x');
+  c.whole.printFrame();
   for (let phase = 0; phase < levels.phases; phase++) printPhase(c, shared, phase);
   printRowStores(c);
   return printFunction(name, out, params, {
@@ -72,9 +74,11 @@ function printPhase(c: RowContext, shared: SharedChunks, number: number): void {
   const { out, schedule } = c;
   const phase = phaseOf(c.body, c.lifetimes, number);
   printRowValues(c, phase);
-  for (const { name, monoid } of phase.accumulators) {
-    out.line(`${monoid.type} ${name}[${schedule.width}];`);
-    out.unrolled('e', schedule.width, () => out.line(`${name}[e] = ${monoid.identity};`));
+  for (const accumulator of phase.accumulators) {
+    const { name, monoid } = accumulator;
+    const chains = c.chainsOf(accumulator);
+    out.line(`${monoid.type} ${name}[${chains}];`);
+    out.unrolled('e', chains, () => out.line(`${name}[e] = ${monoid.identity};`));
   }
   if (schedule.held) printHeldWalk(c, shared, number, phase);
   else printWalkAgain(c, phase);
@@ -82,7 +86,8 @@ function printPhase(c: RowContext, shared: SharedChunks, number: number): void {
   const inTurn = phase.accumulators.filter((a) => schedule.mapping === 'rows' && threadsR > 1 && a.isInTurn);
   const others = phase.accumulators.filter((a) => !inTurn.includes(a));
   printInTurn(out, { width, count: c.length / width }, inTurn, 1);
-  for (const { name, monoid } of others) {
+  if (c.schedule.lanes !== undefined) printLanes(out, c.schedule, others);
+  for (const { name, monoid } of c.schedule.lanes === undefined ? others : []) {
     if (width === 1) continue;
     out.line('#pragma unroll');
     out.block(`for (int e = 1; e < ${width}; ++e)`, () => {
@@ -103,23 +108,33 @@ function printHeldWalk(c: RowContext, shared: SharedChunks, number: number, phas
   const { out, columns } = c;
   const { chunks, sharedChunks } = c.schedule;
   const { held } = c.lifetimes;
-  const ahead = phase.loads.filter((position) => number === 0 || held.has(position));
+  const ahead = phase.loads.filter(
+    (position) => number === 0 || held.has(position) || c.whole.hasLoad(position),
+  );
   for (const position of ahead) c.loads.declare(out, position, [chunks]);
   for (const position of phase.kept) out.line(`${c.packType(position)} h${position}[${chunks}];`);
   const full = c.length >= chunks * c.step;
   const walk = (inner: (reduced: readonly string[]) => void): void =>
     out.unrolled('k', chunks, () => c.chunk('k', full, inner));
-  if (ahead.length > 0) {
+  const loadApart = (positions: readonly number[]): void =>
     walk((reduced) => {
-      for (const position of ahead) c.loads.load(out, position, '[k]', [...columns, ...reduced]);
+      for (const position of positions) c.loads.load(out, position, '[k]', [...columns, ...reduced]);
     });
-  }
+  c.whole.printLoads(ahead, columns, loadApart);
+  const apart = ahead.filter((position) => !c.whole.hasLoad(position));
+  if (apart.length > 0) loadApart(apart);
   if (sharedChunks > 0) shared.printLoads(phase);
   if (phase.computed.length + phase.stores.length + phase.accumulators.length === 0) return;
   const isAhead = new Set([...ahead, ...c.heldLoads()]);
   const indexOf = (position: number): string => (isAhead.has(position) ? '[k]' : '');
   declareTogether(c, phase);
+  for (const store of phase.stores) if (c.whole.hasStore(store)) c.stores.declare(out, store, [chunks]);
   walk((reduced) => printChunk(c, phase, reduced, { indexOf, kept: '[k]' }));
+  c.whole.printStores(phase.stores, columns, (stores) =>
+    walk((reduced) => {
+      for (const store of stores) c.stores.flush(out, store, '[k]', [...columns, ...reduced]);
+    }),
+  );
   printTogether(c, phase);
   if (sharedChunks > 0) shared.printWalk(number, phase);
 }

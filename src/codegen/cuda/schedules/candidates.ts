@@ -20,6 +20,7 @@ import { fitsColumns, type ReduceSchedule } from './schedule-reduce.js';
 import type { RepeatSchedule } from './schedule-repeat.js';
 import { fitsRegisters, lifetimesOf, type RowSchedule, walkedAgain } from './schedule-rows.js';
 import { type StencilSchedule, storedPart } from './schedule-stencil.js';
+import { wholeRows } from './whole-rows.js';
 
 /** Schedules of a kernel at most, its own included. */
 const MOST_CANDIDATES = 8;
@@ -172,7 +173,8 @@ function rowCandidates(kernel: Kernel, own: ReduceSchedule, isFree: boolean): Sc
     ...(itemsP > 1 ? [{ itemsP: 1, unrollR: 2 * unrollR }] : []),
     { threadsP: threadsP / 2, unrollR: 2 * unrollR },
   ];
-  return changed(own, changes).filter(
+  const whole = wholeRows(kernel, own);
+  const others = changed(own, changes).filter(
     (other) =>
       fitsBlock(other) &&
       inSteps(kernel, other) &&
@@ -180,6 +182,7 @@ function rowCandidates(kernel: Kernel, own: ReduceSchedule, isFree: boolean): Sc
       other.itemsP * other.threadsP <= product(kernel.parallel) &&
       (isFree || other.itemsP === itemsP),
   );
+  return whole === undefined ? others : [whole, ...others];
 }
 
 function columnCandidates(kernel: Kernel, own: ReduceSchedule, isFree: boolean): Schedule[] {
@@ -222,7 +225,8 @@ function phaseCandidates(kernel: Kernel, own: RowSchedule): Schedule[] {
     { threadsP: 4 * threadsP },
     { threadsP: threadsP / 4 },
   ];
-  return changed(own, changes).filter(
+  const whole = wholeRows(kernel, own);
+  const others = changed(own, changes).filter(
     (other) =>
       fitsBlock(other) &&
       Number.isInteger(other.threadsP) &&
@@ -232,6 +236,7 @@ function phaseCandidates(kernel: Kernel, own: RowSchedule): Schedule[] {
       (mapping === 'rows' || Math.min(WARP, other.threadsP) === Math.min(WARP, threadsP)) &&
       (!other.held || fitsRegisters(kernel, other, other.threadsP * threadsR)),
   );
+  return whole === undefined ? others : [whole, ...others];
 }
 /** Elements of a thread from which on a row may as well be read again. */
 const LEAST_AGAIN = 32;

@@ -25,6 +25,8 @@ export interface RowSchedule {
   readonly sharedChunks: number;
   /** Whether values are held from phase to phase. */
   readonly held: boolean;
+  /** Of a thread that has a row by itself: the threads along the row whose order it keeps (`whole-rows.ts`). */
+  readonly lanes?: number;
   /** In columns: chunks that an accumulator of several values takes up at once. */
   readonly together?: number;
 }
