@@ -9,10 +9,16 @@
  *
  *     Σj m[j] (x[j] - x[i]) r[i, j]^-3, r: distances in space   →   three sums of one kernel, which computes distances
  *
+ * So does one that keeps few columns, of one of each row, or of a narrow product, which are then there for all columns:
+ *
+ *     Σi (f(Σk x[i, k] w[k]) - y[i]) x[i, j], j < 8   →   eight sums of one kernel, which reads rows once
+ *
  * Others that are read as well, or values that are computed with them, are computed once. Kernels of short reductions combine
  * their elements as they are written out here, so that this changes no bits of theirs; where it would change the order of the
  * reduction that reads them, that one writes them out itself.
  */
+
+import type { Shape } from '../../graph/expr.js';
 import {
   type GraphNode,
   type GraphNodeOf,
@@ -27,6 +33,7 @@ import type { Slices } from '../../host/slices.js';
 import { type LeafMap, LeafMaps } from '../partition/leaf-maps.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
+import { splitRoots } from './split-joins.js';
 import { type SumOrder, SumOrders } from './sum-orders.js';
 
 /** The most that the terms of a reduction that is written out may cost together. */
@@ -36,26 +43,32 @@ const MAX_NODES = 128;
 /** Terms of a short reduction for each pair of rows, and how many more pairs than elements of these there are at least. */
 const MAX_PAIR_TERMS = 4;
 const LEAST_PAIRS = 8;
+/** Columns of rows that are read once for a reduction of each row and one of each column, and how many times more rows there are. */
+const MOST_COLUMNS = 16;
+const LEAST_ROWS = 16;
 
 /** The pass for a target, by the order of its sums; without, short ones are written out where nobody else reads them. */
 export const unrollReductions = (sumOrder: SumOrder | undefined) =>
   function* (graph: MutableGraph): Slices<void> {
     const isShort = (node: GraphNode | undefined): boolean =>
-      node !== undefined && isShortReduction(graph, node);
+      node !== undefined && (isUnrolled(node) || isShortReduction(graph, node));
     if (!graph.nodes.some(isShort)) return;
     const costs = ElementCosts.of(graph, orderOf(graph));
     const shared = new Set(sharedNodes(graph));
     const reducedOnly = onlyReduced(graph);
     const orders = sumOrder && new KnownOrders(graph, sumOrder, costs);
+    let joined = false;
     const rule: Rule = (node, editor) => {
       if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
       const own = new OwnExpression(node, editor, costs, graph, { shared, reducedOnly });
       const made = orders === undefined ? own.written() : writtenInOrder(node, own, orders, editor);
       if (made === node.id) return undefined;
       if (shared.has(node.id)) shared.add(made);
+      joined ||= editor.node(made).kind === 'join';
       return made;
     };
     yield* rewriteInOneWalk(graph, { reduce: [rule] });
+    if (joined) yield* splitRoots(graph, new Set());
   };
 
 /**
@@ -124,17 +137,21 @@ export const isShortReduction = (graph: MutableGraph, node: GraphNode): node is 
   COMBINING_OPS[node.reduction] !== undefined &&
   lengthOf(node, nodeOf(graph, node.inputs[0]!)) <= SHORT_REDUCTION;
 
+/** The axes of more than one element that a reduction keeps. */
+const keptAxes = ({ axes }: Pick<GraphNodeOf<'reduce'>, 'axes'>, shape: Shape): number[] =>
+  shape.flatMap((size, axis) => (size === 1 || axes.includes(axis) ? [] : [axis]));
+
 /**
- * A reduction with a short last axis as the join of a reduction for each of its elements, which are one kernel: the
- * distance of a pair is computed once for all coordinates.
+ * A reduction that keeps a short axis, the last or the only one, as the join of a reduction for each of its elements, which are
+ * one kernel: the distance of a pair is computed once for all coordinates, and what there is of a row once for all columns.
  */
-function inParts(id: number, editor: Editor): number {
-  const { id: _, ...node } = editor.node(id) as GraphNodeOf<'reduce'>;
+function inParts(id: number, most: number, editor: Editor): number {
+  const { id: _, ...node } = keptLast(editor.node(id) as GraphNodeOf<'reduce'>, editor);
   const input = editor.node(node.inputs[0]!);
   const last = input.shape.length - 1;
   const length = input.shape[last]!;
-  if (node.axes.includes(last) || length > MAX_PAIR_TERMS || length === 1 || node.inputs.length > 1)
-    return id;
+  if (node.axes.includes(last) || length > most || length === 1 || node.inputs.length > 1) return id;
+  const own = node.shape.length - 1;
   const parts = Array.from({ length }, (_, k) => {
     const starts = input.shape.map((_, axis) => (axis === last ? k : 0));
     const part = editor.view(
@@ -142,15 +159,24 @@ function inParts(id: number, editor: Editor): number {
       { type: 'slice', starts, steps: input.shape.map(() => 1) },
       input.shape.with(last, 1),
     );
-    return editor.add({ ...node, shape: node.shape.with(-1, 1), inputs: [part] });
+    return editor.add({ ...node, shape: node.shape.with(own, 1), inputs: [part] });
   });
-  return editor.add({
-    kind: 'join',
-    axis: node.shape.length - 1,
-    dtype: node.dtype,
-    shape: node.shape,
-    inputs: parts,
-  });
+  return editor.add({ kind: 'join', axis: own, dtype: node.dtype, shape: node.shape, inputs: parts });
+}
+
+/** A reduction whose only kept axis is the last one of what it reads: parts along it are columns, which are not batched again. */
+function keptLast(node: GraphNodeOf<'reduce'>, editor: Editor): GraphNodeOf<'reduce'> {
+  const { shape } = editor.node(node.inputs[0]!);
+  const kept = keptAxes(node, shape);
+  const last = shape.length - 1;
+  if (kept.length !== 1 || kept[0] === last || node.shape.length !== 1 || node.inputs.length > 1) return node;
+  const order = [...shape.keys()].filter((axis) => axis !== kept[0]).concat(kept);
+  const turned = editor.view(
+    node.inputs[0]!,
+    { type: 'permute', order },
+    order.map((axis) => shape[axis]!),
+  );
+  return { ...node, inputs: [turned], axes: Array.from({ length: last }, (_, axis) => axis) };
 }
 
 /** Nodes of which reductions alone need values, perhaps through others of them. */
@@ -184,6 +210,8 @@ class OwnExpression {
   readonly short = new Set<number>();
   /** Whether one of them is there for every pair of rows. */
   hasPairs = false;
+  /** Whether one is there for each row of few columns, written out here or before. */
+  hasRows = false;
   readonly #root: GraphNodeOf<'reduce'>;
   readonly #editor: Editor;
   readonly #costs: ElementCosts;
@@ -227,9 +255,9 @@ class OwnExpression {
   }
 
   /** Whether both write the same short ones out. */
-  isLike({ short, hasPairs }: OwnExpression): boolean {
+  isLike({ short, hasPairs, hasRows }: OwnExpression): boolean {
     const isSame = this.short.size === short.size && [...this.short].every((id) => short.has(id));
-    return isSame && this.hasPairs === hasPairs;
+    return isSame && this.hasPairs === hasPairs && this.hasRows === hasRows;
   }
 
   #search({ shared, reducedOnly }: Readers): void {
@@ -244,6 +272,7 @@ class OwnExpression {
       }
       const node = this.#editor.node(id);
       const isShort = this.#isShort(node, isOwn);
+      if (isUnrolled(node) && this.#isOfRows(node)) this.hasRows = true;
       if (!isShort && !isComputed(node)) continue;
       this.#nodes.add(id);
       if (isShort) this.short.add(id);
@@ -258,9 +287,21 @@ class OwnExpression {
     // One of fewer elements than its reader has, as a row's mean, is computed once for all of them.
     const isLarge = isOwn && sizeOfShape(input.shape) > sizeOfShape(shape);
     const isOfPairs = this.#isOfPairs(node, input);
-    if (!isLarge && !isOfPairs) return false;
+    const isOfRows = this.#isOfRows(node);
+    if (!isLarge && !isOfPairs && !isOfRows) return false;
     this.hasPairs ||= isOfPairs;
+    this.hasRows ||= isOfRows;
     return lengthOf(node, input) * (this.#costs.at(input.id) + 1) <= MAX_UNROLLED_COST;
+  }
+
+  /** Whether a reduction is one of each row of what the root reduces, as a whole or column by column. */
+  #isOfRows(node: GraphNodeOf<'reduce'>): boolean {
+    const { shape } = this.#editor.node(this.#root.inputs[0]!);
+    const kept = keptAxes(this.#root, shape);
+    const columns = kept.reduce((count, axis) => count * shape[axis]!, 1);
+    const rows = sizeOfShape(shape) / columns;
+    if (kept.length > 1 || columns > MOST_COLUMNS || rows < LEAST_ROWS * columns) return false;
+    return this.#root.inputs.length === 1 && sizeOfShape(node.shape) === rows;
   }
 
   /** Whether a short reduction has far more elements than what it is computed from. */
@@ -283,7 +324,8 @@ class OwnExpression {
   /** The reduction as it is best written, in parts where its coordinates share distances. */
   written(): number {
     const unrolled = this.unrolled();
-    return this.hasPairs && this.short.size > 0 ? inParts(unrolled, this.#editor) : unrolled;
+    if (this.hasRows) return inParts(unrolled, MOST_COLUMNS, this.#editor);
+    return this.hasPairs && this.short.size > 0 ? inParts(unrolled, MAX_PAIR_TERMS, this.#editor) : unrolled;
   }
 
   /** The reduction of values that are computed with the short ones unrolled; itself where there are none. */
