@@ -30,17 +30,22 @@ function secondsOf(x: Lazy, rates = USUAL_RATES, part = 1): number {
 }
 
 describe('the times of calls on a GPU', () => {
+  // The kernels of attention have changed in the evening of the 28th.
   it.each([
     ['2026-11-27-h200-calls/fitted', 4, 0.02],
     ['2026-11-27-h200-calls/held-out', 2, 0.02],
     ['2026-11-28-h200-calls/held-out', 1, 0.01],
     ['2026-11-28-h200-calls-held-out/seed-35', 1, 0.01],
     ['2026-11-28-h200-calls-held-out/seed-139', 1, 0.02],
+    ['2026-11-28-h200-calls-held-out/seed-40-evening', 1, 0.001],
+    ['2026-11-28-h200-calls-held-out/seed-140-evening', 1, 0.001],
   ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
     const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
       isWanted: (_, k) => k % every === 1 % every,
       memoryRate: MEMORY_RATE,
-    }).map(apart);
+    })
+      .filter(({ family }) => family !== 'attention' || file.endsWith('evening'))
+      .map(apart);
     expect(ratios.length).toBeGreaterThan(150);
     expect(median(ratios)).toBeLessThan(1.25);
     expect(ratios.filter((ratio) => ratio > 2).length / ratios.length).toBeLessThan(most);

@@ -7,6 +7,7 @@ import { CPU_TARGET } from '../../src/exec/targets/cpu.js';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { printChoice } from '../../src/fusion/passes/contraction-report.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { concat, einsum, type Lazy, maximum, minimum, stack } from '../../src/index.js';
 import { describePrograms, type Program, x } from '../support/ordinary-programs.js';
@@ -155,5 +156,28 @@ describe('a small network, whose layers have eight columns', () => {
 
   it('is a kernel for each layer on a GPU, which would compute the first one for each column of the second', () => {
     expect(kernelsOf(CUDA_TARGET)).toBe(2);
+  });
+});
+
+describe('explain() says why a product is written out', () => {
+  const choicesOf = (y: Lazy): string[] =>
+    y
+      .explain({ device: 'cpu' })
+      .passes.flatMap(({ choices }) => choices)
+      .map(printChoice);
+
+  it('by the arithmetic of a row, or of a column', () => {
+    const text = (long: string): string =>
+      `ab,bc->ac by a kernel of Weft's own that writes out 3 terms for each element: a ${long} takes 9 multiply-adds, less than to bring it from memory`;
+    expect(choicesOf(x([N, 3]).matmul(x([3, 3])))).toEqual([text('row')]);
+    expect(choicesOf(x([3, 3]).matmul(x([3, N])))).toEqual([text('column')]);
+    expect(choicesOf(x([N, 300]).matmul(x([300, 300])))).toEqual([]);
+  });
+
+  it('and why one is stored all the same', () => {
+    const turned = Array.from({ length: 6 }).reduce<Lazy>((y) => y.matmul(x([3, 3])), x([N, 3]));
+    const stored = choicesOf(turned).filter((text) => text.includes('stores it'));
+    expect(stored).toHaveLength(1);
+    expect(stored[0]).toMatch(/^%\d+, \(\d+, 3\), by a kernel of Weft's own that stores it: its terms cost/);
   });
 });

@@ -215,15 +215,13 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   fft: transform(({ operands: [x] }) => x!.shape.slice(1, -1)),
   rfft: transform(({ operands: [x] }) => x!.shape.slice(1)),
   irfft: transform(({ parameters: [n] }) => [n!]),
-  attention: ({ operands: [q, k, v] }) => {
+  attention: ({ operands: [q, k, v], parameters: [, isCausal] }) => {
     const [batch, m, inner] = q!.shape as readonly [number, number, number];
     const scores = batch * m * k!.shape[1]!;
-    return {
-      rows: batch * m,
-      steps: k!.shape[1]!,
-      elements: scores,
-      operations: scores * (inner + v!.shape[2]!),
-    };
+    const operations = scores * (inner + v!.shape[2]!);
+    // Of causal scores blocks of about a half are left out.
+    const cudaOperations = isCausal === 1 ? operations / 2 : operations;
+    return { rows: batch * m, steps: k!.shape[1]!, elements: scores, operations, cudaOperations };
   },
   writeRow: ({ operands: [x, , row], isInPlace }) => ({ elements: sizeOf(isInPlace === true ? row! : x!) }),
   kernel: ({ operands, results }) => ({ elements: allOf([...operands, ...results]) }),

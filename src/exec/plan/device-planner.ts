@@ -32,20 +32,29 @@ import { withWorkspaces } from './workspace.js';
 export class DevicePlanner {
   readonly #model: DeviceModel;
   /** With scans in one pass, and with maps that are not cut. */
-  readonly #inOnePass: StepListPlanner | undefined;
-  readonly #stepLists: readonly (() => StepListPlanner)[];
+  readonly #inOnePass: () => Slices<StepListPlanner | undefined>;
+  readonly #stepLists: () => Slices<readonly (() => StepListPlanner)[]>;
   /** Of the same step list, without values that wait in host memory. */
   readonly #withoutSpills: () => DevicePlanner;
 
   /** `apart`: the same with steps by themselves that others have in `stepList`, for want of another way. */
   constructor(stepList: StepList, model: DeviceModel, apart?: StepList) {
     this.#model = model;
-    const inOnePass = withWholeScans(stepList, model);
-    const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
-    this.#inOnePass = first && new StepListPlanner(first(), model);
-    this.#stepLists = [stepList, ...(apart === undefined ? [] : [apart])]
-      .flatMap((list) => withWorkspaces(list, model.workspaceOf))
-      .map((made) => once(() => new StepListPlanner(made(), model)));
+    this.#inOnePass = onceInSlices(function* () {
+      const inOnePass = yield* withWholeScans(stepList, model);
+      yield;
+      const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
+      return first && new StepListPlanner(first(), model);
+    });
+    this.#stepLists = onceInSlices(function* () {
+      const planners: (() => StepListPlanner)[] = [];
+      for (const list of [stepList, ...(apart === undefined ? [] : [apart])]) {
+        yield;
+        for (const made of withWorkspaces(list, model.workspaceOf))
+          planners.push(once(() => new StepListPlanner(made(), model)));
+      }
+      return planners;
+    });
     this.#withoutSpills = once(() => new DevicePlanner(stepList, withoutSpills(model), apart));
   }
 
@@ -68,11 +77,13 @@ export class DevicePlanner {
   }
 
   *#within(budget: number): Slices<DevicePlan | NoFit> {
-    const whole = this.#inOnePass && (yield* this.#inOnePass.planWhole(budget));
+    const inOnePass = yield* this.#inOnePass();
+    yield;
+    const whole = inOnePass && (yield* inOnePass.planWhole(budget));
     if (whole !== undefined) return whole;
     let refused: NoFit | undefined;
     for (const panels of PRODUCT_PANELS)
-      for (const stepList of this.#stepLists) {
+      for (const stepList of yield* this.#stepLists()) {
         yield;
         const found = yield* stepList().plan(budget, panels);
         if (!('needed' in found)) return found;
@@ -83,10 +94,14 @@ export class DevicePlanner {
 }
 
 /** The step list with scans in one pass, and the maps that only whole routines have; undefined: it has none. */
-function withWholeScans(stepList: StepList, model: DeviceModel): StepList | undefined {
+function* withWholeScans(stepList: StepList, model: DeviceModel): Slices<StepList | undefined> {
   const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
-  const mapped = withSparseMaps(withScanMaps(inOnePass ?? stepList, model, 'whole'), model, true);
-  const whole = withBinMaps(mapped, model);
+  yield;
+  const mapped = yield* withScanMaps(inOnePass ?? stepList, model, 'whole');
+  yield;
+  const sparse = withSparseMaps(mapped, model, true);
+  yield;
+  const whole = withBinMaps(sparse, model);
   return whole === stepList ? undefined : whole;
 }
 

@@ -86,7 +86,7 @@ export function* planOrRefuse(
     const mapped = withSparseMaps(own, model, false);
     return stays ? withOpenTails(mapped) : mapped;
   };
-  const joined = withScanMaps(steps, model, 'parts');
+  const joined = yield* withScanMaps(steps, model, 'parts');
   yield;
   // Parts of a scan that are columns have no maps.
   const planner = new DevicePlanner(listed(joined), model, joined === steps ? undefined : listed(steps));

@@ -14,6 +14,7 @@ import { scanReaderOf } from '../../codegen/cuts/scan-reader.js';
 import { byteLengthOf, isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { scanTile } from '../../graph/scan-tiles.js';
+import type { Slices } from '../../host/slices.js';
 import type { BufferArray, RoutineMaps, RoutineStep } from '../calls/call.js';
 import type { DeviceModel } from './device-model.js';
 import type { KernelStep, Step } from './plan.js';
@@ -23,11 +24,19 @@ import { ownBuffer, type StepList, type UnplacedBuffer } from './step-list.js';
 /** The maps that are joined: those that parts of a scan can have, or all, of scans that are not cut. */
 type Extent = 'parts' | 'whole';
 
+/** Scans between pauses: one takes some 20 µs. */
+const SCANS_OF_SLICE = 32;
+
 /** The step list with such maps: itself where it has none. */
-export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Extent): StepList {
+export function* withScanMaps(stepList: StepList, model: DeviceModel, extent: Extent): Slices<StepList> {
   if (model.isElementMap === undefined || !stepList.steps.some(isScan)) return stepList;
   const joining = new Joining(stepList, model, extent);
-  for (const [at, step] of stepList.steps.entries()) if (isScan(step)) joining.join(step, at);
+  let scans = 0;
+  for (const [at, step] of stepList.steps.entries()) {
+    if (!isScan(step)) continue;
+    if (scans++ % SCANS_OF_SLICE === 0) yield;
+    joining.join(step, at);
+  }
   return joining.list();
 }
 

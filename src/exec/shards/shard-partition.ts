@@ -50,7 +50,7 @@ export function* shardPartition(
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
   const steps = yield* stepListOf(graph, partition, sources, model);
-  const lowered = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
+  const lowered = withSparseMaps(yield* withScanMaps(steps, model, 'parts'), model, false);
   yield;
   const stepLists = withWorkspaces(lowered, model.workspaceOf);
   const planners = new WholePlanners();

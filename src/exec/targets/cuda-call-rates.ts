@@ -50,7 +50,12 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   attention: {
     attention: {
-      '': { launch: 2010, unit: 1.33 },
+      '': {
+        launch: 5000,
+        unit: 0.45,
+        operation: 3.8e-5,
+        dtypes: { bfloat16: 0.09, float16: 0.09, float32: 1 },
+      },
     },
   },
   binSums: {
@@ -140,7 +145,7 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
       '': { launch: 2920, step: 1.02, moved: 2.05, dtypes: { complex128: 1, complex64: 0.342 } },
       long: { launch: 10500, moved: 6.1 },
       'of a block long': { launch: 3000, step: 1.36, moved: 7.5 },
-      'powers long': { launch: 7000, operation: 0.00125 },
+      'powers long': { launch: 4700, operation: 0.00156, dtypes: { complex128: 1.41, complex64: 1 } },
       primes: { launch: 3200, operation: 0.00045 },
       padded: { launch: 9500, operation: 0.027 },
       'padded long': { launch: 25000, operation: 0.13 },

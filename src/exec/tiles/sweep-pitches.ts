@@ -35,8 +35,6 @@ export interface Chosen {
 const TRIAL_TILES = 16;
 /** The smallest tiles that a cut is tried with: there may be no need of smaller ones. */
 const SMALL_TILES = 2 ** 12;
-/** Tiles between pauses: one takes up to a millisecond. */
-const TILES_OF_SLICE = 4;
 /** The most units that tasks may run in all tiles together, relative to their own. */
 const MOST_REPEATED = 1.5;
 /** The share of a stretch's bytes that rows have to save. */
@@ -76,7 +74,7 @@ function* findShare(
     for (const buffer of [...task.reads, ...task.writes])
       if (isWindowed(buffer)) whole.set(buffer, byteLengthOf(buffer));
   for (let k = 0; k < looked; k++) {
-    if (k % TILES_OF_SLICE === 0) yield;
+    yield; // a tile takes up to a millisecond
     const tile = tileOf(tasks, Math.floor((k * tiles) / looked), tiles, { isWindowed, pitches });
     if (tile === undefined) return undefined;
     let bytes = 0;

@@ -13,9 +13,11 @@
  * the pass runs after `lower-contractions.ts`.
  */
 import { isHalf } from '../../graph/dtype.js';
+import { formatShape } from '../../graph/format.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, nodeOf, orderOf } from '../../graph/graph.js';
 import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import type { Slices } from '../../host/slices.js';
+import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
 import type { ProductSize } from './kernel-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
@@ -31,9 +33,13 @@ const LEAST_RESULTS = 1024;
 export const isNarrow = ({ batch, m, n, k }: ProductSize): boolean =>
   k > 1 && k <= MOST_TERMS && k * Math.min(m, n) <= MOST_OF_ROW && batch * m * n >= LEAST_RESULTS;
 
+/** Why it is a kernel's, for `explain()`. */
+export const narrowReason = ({ m, n, k }: ProductSize): string =>
+  `that writes out ${k} terms for each element: a ${m >= n ? 'row' : 'column'} takes ${k * Math.min(m, n)} multiply-adds, less than to bring it from memory`;
+
 type Reduce = GraphNodeOf<'reduce'>;
 
-export function* narrowProducts(graph: MutableGraph): Slices<void> {
+export function* narrowProducts(graph: MutableGraph, report?: ContractionReport): Slices<void> {
   if (!graph.nodes.some((node) => node !== undefined && isUnrolled(node))) return;
   const { chosen, readers } = writtenOut(graph);
   const rule: Rule = (node, editor) => {
@@ -41,11 +47,20 @@ export function* narrowProducts(graph: MutableGraph): Slices<void> {
     const isWritten = chosen.get(node.id);
     if (isWritten === undefined) return readers.has(node.id) ? inTwoSteps(node, editor) : undefined;
     if (isWritten === isUnrolled(node)) return undefined;
+    if (!isWritten) report?.choice(storedOnce(node));
     const { id: _, ...reduction } = node;
     return editor.add({ ...reduction, unrolled: isWritten ? true : undefined });
   };
   yield* rewriteInOneWalk(graph, { reduce: [rule] });
 }
+
+const storedOnce = ({ id, shape }: Reduce): ProductChoice => ({
+  subscripts: `%${id}, ${formatShape(shape)},`,
+  library: 'weft',
+  reason: `that stores it: its terms cost more than ${MAX_UNROLLED_COST} additions together`,
+  copiedBytes: 0,
+  sparedBytes: 0,
+});
 
 interface Choices {
   /**

@@ -9,7 +9,7 @@ import type { GraphNodeOf } from '../../graph/graph.js';
 import { subscriptsOf } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
 import type { Context } from './lowering-context.js';
-import { isNarrow } from './narrow-products.js';
+import { isNarrow, narrowReason } from './narrow-products.js';
 import type { ChosenWay } from './product-costs.js';
 import { type Operand, type PairProduct, type ProductLabels, productLabelsOf } from './product-labels.js';
 import { type FormedWay, ProductWays } from './product-ways.js';
@@ -107,7 +107,10 @@ export class PairProducts {
     const batch = this.#volume(groups.batch);
     const size = { batch, m, n, k };
     if (this.#pinned !== undefined) return this.#multiplyBy(this.#pinned, { a, b, groups }, size, wanted);
-    if (isNarrow(size)) return this.#multiplyAndSum(a, b, groups, true);
+    if (isNarrow(size)) {
+      this.#choose(a, b, groups, 'weft', narrowReason(size));
+      return this.#multiplyAndSum(a, b, groups, true);
+    }
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
     const plain = this.#ways.plain({ a, b, groups });
     const [left, right] = plain.stacks;

@@ -37,6 +37,8 @@ const LEAST_OF_SUMS = 2 ** 12;
 const MOST_OF_SUMS = 2 ** 21;
 /** Elements of 2 bytes in the 16 of which tensor cores are fed. */
 const ALIGNED_HALVES = 8;
+/** From so many small matrices on those that are not take as long as few: cuBLAS has another kernel. */
+const MANY_MATRICES = 512;
 
 export const MATMUL: CallRow<MatmulStep> = {
   lower: ([node], [left, right, ...further], [result]) => {
@@ -166,7 +168,8 @@ function cudaWayOf(step: MatmulStep): string {
   const { dtype, m, n, k, a, b, c } = step;
   if (isHalf(dtype)) {
     const lines = [a, b, c].map(({ rowStride, columnStride }) => Math.max(rowStride, columnStride));
-    return lines.every((line) => line % ALIGNED_HALVES === 0) ? '' : 'unaligned';
+    if (lines.every((line) => line % ALIGNED_HALVES === 0)) return '';
+    return matricesOf(step) < MANY_MATRICES ? 'unaligned' : 'many unaligned';
   }
   const operations = m * n * k;
   const isTurned = [a, b].some(({ columnStride }) => columnStride !== 1);

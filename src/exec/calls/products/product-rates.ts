@@ -21,6 +21,7 @@ export const CUDA_PRODUCT_RATES = {
       complex128: { launch: 3080, step: 9.83, row: 2.33, operation: 0.000138, moved: 1.86 },
       complex64: { launch: 3310, step: 28.6, row: 1.59, operation: 0.000151 },
       float16: { launch: 3090, operation: 2.53e-6, moved: 1.39 },
+      'float16 many unaligned': { launch: 6000, operation: 1e-5, moved: 0.8 },
       'float16 unaligned': { launch: 3250, step: 7.22, row: 3.01, operation: 1.23e-5, moved: 5.34 },
       float32: { launch: 2760, step: 13.5, row: 0.777, operation: 3.91e-5, moved: 1.63 },
       'float32 of sums': { launch: 10500, step: 6, operation: 0.0008 },
