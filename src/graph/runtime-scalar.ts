@@ -90,7 +90,10 @@ export const sameConstant = (a: ConstantValue, b: ConstantValue): boolean =>
 export const isZeroInteger: ScalarTest = (value) => value === 0n;
 
 /** Whether a run with some values may use plans that rely on guards. */
-export function hold(guards: readonly Guard[], scalars: readonly RuntimeScalar[]): boolean {
+export function hold(
+  guards: readonly Guard[],
+  scalars: readonly Pick<RuntimeScalar, 'value' | 'dtype'>[],
+): boolean {
   for (let k = 0; k < guards.length; k++) {
     const { position, test, holds } = guards[k]!;
     const { value, dtype } = scalars[position]!;

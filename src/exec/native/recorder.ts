@@ -75,6 +75,9 @@ function joinLastTwo(spans: HostSpan[]): void {
   spans.splice(-2, 2, { ...last, begin: before.begin });
 }
 
+/** Whether a recording is under way. */
+export const isRecording = (): boolean => recorded !== undefined;
+
 /** Does what takes time on this thread, and records it. */
 export function timed<T>(kind: HostWork, name: string, work: () => T): T {
   if (recorded === undefined) return work();

@@ -9,8 +9,8 @@ import { computedFor, type IndexCheck } from '../../fusion/passes/index-check.js
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import { slice } from '../../graph/basic-slicing.js';
-import { byteLengthOf, type DType, isComplex } from '../../graph/dtype.js';
-import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js';
+import { byteLengthOf, isComplex } from '../../graph/dtype.js';
+import type { DeviceBuffer, Expr } from '../../graph/expr.js';
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
@@ -33,11 +33,13 @@ import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { deviceNamed } from '../targets/device.js';
 import { type ChosenDevices, probeFor } from '../targets/devices.js';
+import { builtAgain, keepBuilt } from './built-again.js';
 import { isCheckedIn, mayBeInRun, mayBeOfIndices } from './checks-in-run.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
 import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
 import { type ExecutionSettings, executeNow, type Job, settingsOf } from './execution.js';
+import type { HostResult } from './host-result.js';
 import { inputsOf } from './inputs.js';
 import { arrayOfCheck, lookThrough } from './known-ends.js';
 import type { FoundNumbers, NumbersAhead } from './known-starts.js';
@@ -49,17 +51,9 @@ import { checkStatuses, type ReadCodes } from './statuses.js';
 import { cutTo, type StoredResult, sizesOf, storedArray } from './stored-results.js';
 import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
 
-export type { StoredResult } from './stored-results.js';
+export type { HostResult, StoredResult };
 
 import { type ComputeWatch, subjectOf, watched, watcher } from './watch.js';
-
-/** A result in host memory, contiguous in C order. */
-export interface HostResult {
-  readonly data: TypedArray | HeldElements;
-  /** Frozen: it becomes the user's. */
-  readonly shape: Shape;
-  readonly dtype: DType;
-}
 
 /** Computes expressions together, shared work once; one result each, in order. */
 export const evaluate = async (exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> =>
@@ -70,6 +64,8 @@ export function evaluateNow(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
 ): HostResult[] | Promise<HostResult[]> {
+  const again = builtAgain(exprs, options);
+  if (again !== undefined) return again;
   const bounded = boundedJob(exprs);
   if (bounded !== undefined) return evaluateBounded(bounded, options);
   return whenThere(compute(exprs, options, 'host'), (all) => hostResults(exprs, all));
@@ -328,6 +324,8 @@ function executed(computing: Computing): Executed | Promise<Executed> {
         aheadOf(options, found),
       )
     : executedNow(job, target, settings);
+  if (destination === 'host' && !isCut && first !== undefined && !(first instanceof Promise))
+    keepBuilt(exprs, computing.canonical, target, options, first.program);
   return whenThere(first, (there) =>
     there === undefined
       ? executeInRows(job, target, settings, aheadOf(options, found)).then((all) =>

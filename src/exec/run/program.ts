@@ -5,6 +5,7 @@
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import type { Guard } from '../../graph/runtime-scalar.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { MOST_EXTERNAL_BYTES } from '../native/host-memory.js';
 import {
@@ -83,10 +84,16 @@ export const keptPrograms = (): {
   nodes: programs.weight,
 });
 
+let cleared = 0;
+
 /** Drops all kept programs; their device code goes with them. */
 export function clearPrograms(): void {
   programs.clear();
+  cleared += 1;
 }
+
+/** A number that changes where programs that others keep are to be dropped too. */
+export const programsSince = (): number => cleared;
 
 function keyOf(target: ComputeTarget): string {
   const { devices, isSharded, exact, tune, hostBudget, destination, toHost } = target;
@@ -103,6 +110,10 @@ function keyOf(target: ComputeTarget): string {
 /** The program of a graph for a target, where it is there. */
 export const knownProgram = (canonical: Canonical, target: ComputeTarget): Program | undefined =>
   programs.get(canonical.fingerprint)?.get(keyOf(target))?.find(canonical.scalars)?.value;
+
+/** What the constants of a graph have to answer for that program; undefined: it is not there. */
+export const guardsOf = (canonical: Canonical, target: ComputeTarget): readonly Guard[] | undefined =>
+  programs.get(canonical.fingerprint)?.get(keyOf(target))?.guardsFor(canonical.scalars);
 
 /**
  * The program of a graph for a target, made at most once for each fingerprint and the answers of its constants. It rejects

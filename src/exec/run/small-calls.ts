@@ -8,7 +8,7 @@ import type { DType } from '../../graph/dtype.js';
 import type { Expr, Shape, TypedArray } from '../../graph/expr.js';
 import { type ArrayClass, arrayClassOf, isInHeap, typedArrayOver } from '../native/host-memory.js';
 import { type NativeProgram, type RunInput, runSmall, smallResults } from '../native/native.js';
-import type { HostResult } from './evaluate.js';
+import type { HostResult } from './host-result.js';
 import type { Program } from './program.js';
 import type { RunNumbers } from './run-numbers.js';
 import { codesOf } from './statuses.js';

@@ -38,6 +38,11 @@ export class Variants<T> {
     return undefined;
   }
 
+  /** The guards of the program that fits some numbers. */
+  guardsFor(scalars: readonly RuntimeScalar[]): readonly Guard[] | undefined {
+    return this.#all.find(({ guards }) => guards !== undefined && hold(guards, scalars))?.guards;
+  }
+
   /** A program in the making that may turn out to fit, where nothing is known of the structure yet. */
   get unknown(): SharedWork<T> | undefined {
     const all = this.#all;
