@@ -111,6 +111,8 @@ describe('expressions built again', () => {
             .add(a().slice([0, 2])),
         ]);
         await alike(() => [a().add(1), a().add(1), a().sub(1)]);
+        await alike(() => [a().matmul(a().T), a().T.matmul(a())]);
+        await alike(() => [a().matmul(lazy(data.slice(0, 6)).astype(a().dtype))]);
       }
   });
 

@@ -3,8 +3,8 @@
  * they have in the places of theirs. It takes a tenth of the time in which their own graph and its fingerprint are made.
  * Called by `built-again.ts`.
  *
- * What has the same nodes over the same nodes, with arrays and constants that are equal where those of the graph are, has
- * its fingerprint (`graph-building.ts`). An expression may be refused that has it too: one of two equal parts in the place
+ * Expressions with the same nodes over the same nodes, whose arrays and constants are equal where those of the graph are,
+ * have its fingerprint (`graph-building.ts`). An expression may be refused that has it too: one of two equal parts in the place
  * of one that is read twice.
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
@@ -42,7 +42,7 @@ export class GraphMatch {
   readonly #outputs: readonly number[];
   /** Which functions the user asked for by name, by node: failures of theirs are errors. */
   readonly #asked: (string | undefined)[] = [];
-  /** What stands in the place of each computed node. */
+  /** The expression in the place of each computed node. */
   readonly #found: (Expr | undefined)[];
   #isFirst = true;
 
@@ -182,6 +182,8 @@ function hasSameData(node: GraphNode, expr: Expr): boolean {
       );
     case 'view':
       return expr.kind === 'view' && isSameView(expr.view, node.view);
+    case 'contract':
+      return expr.kind === 'contract' && isSameContraction(expr, node);
     case 'call':
       return (
         expr.kind === 'call' &&
@@ -195,6 +197,21 @@ function hasSameData(node: GraphNode, expr: Expr): boolean {
       return false;
   }
 }
+
+type Contraction = Pick<
+  ExprOf<'contract'>,
+  'labels' | 'output' | 'precision' | 'memoryLimit' | 'library' | 'epilogue' | 'conjugated'
+>;
+
+const isSameContraction = (a: Contraction, b: Contraction): boolean =>
+  a.labels.length === b.labels.length &&
+  a.labels.every((labels, k) => sameShape(labels, b.labels[k]!)) &&
+  sameShape(a.output, b.output) &&
+  a.precision === b.precision &&
+  a.memoryLimit === b.memoryLimit &&
+  a.library === b.library &&
+  a.epilogue === b.epilogue &&
+  a.conjugated === b.conjugated;
 
 function isSameView(a: View, b: View): boolean {
   switch (a.type) {

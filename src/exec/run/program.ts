@@ -111,7 +111,7 @@ function keyOf(target: ComputeTarget): string {
 export const knownProgram = (canonical: Canonical, target: ComputeTarget): Program | undefined =>
   programs.get(canonical.fingerprint)?.get(keyOf(target))?.find(canonical.scalars)?.value;
 
-/** What the constants of a graph have to answer for that program; undefined: it is not there. */
+/** The answers that the program relies on of the constants of a graph; undefined: it is not there. */
 export const guardsOf = (canonical: Canonical, target: ComputeTarget): readonly Guard[] | undefined =>
   programs.get(canonical.fingerprint)?.get(keyOf(target))?.guardsFor(canonical.scalars);
 
