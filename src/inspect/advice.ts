@@ -31,6 +31,10 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Leave it, or compute what the step between them gives in a compute of its own: it reads the one step, and the other one reads it.',
   'library-call':
     'Leave it: a call of a library or a routine reads its operands from memory and writes its results there.',
+  'product-call':
+    'Leave it: a product of many terms reads each element of a factor once for every row or column of the other one, and has a result after all its terms: it works from memory, and a map before or behind it is computed once, in one pass.',
+  'attention-call':
+    'Leave it: attention reads keys and values again for each block of queries; rotated or normalised in there, they would be so for every block, and not once.',
   'operand-copy':
     'Slice, flip or transpose where the array is made, if these bytes matter: they are a copy, for a library reads rows or columns that lie side by side, forwards and at even distances, and a routine C order.',
   loop: 'Move the work into the function of the loop if each of its steps needs it; the states of a loop are in memory before and after it.',

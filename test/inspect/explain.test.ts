@@ -199,6 +199,27 @@ describe('explain', () => {
     expect(reasonsOf(y.sub(y.sum(0)).square().sum(1))).toEqual(['reduced-first']);
   });
 
+  it('says that products and attention compute from memory', () => {
+    const of = (size: number): Lazy =>
+      x
+        .reshape(-1)
+        .slice([0, size * 64])
+        .reshape(1, size, 64);
+    const unit = (y: Lazy): Lazy => y.div(y.norm({ axis: -1, keepdims: true }));
+    const layers = of(512).matmul(of(64)).relu().matmul(of(64));
+    const scores = unit(of(512))
+      .matmul(unit(of(256)).mT)
+      .softmax(-1);
+    for (const [y, reason, text] of [
+      [layers, 'product-call', /once for every row or column/],
+      [scores.matmul(of(256)), 'attention-call', /for each block of queries/],
+    ] as const) {
+      const { edges } = y.explain({ device: 'cpu' });
+      expect(new Set(edges.map((edge) => edge.reason))).toEqual(new Set([reason]));
+      expect(edges[0]!.advice).toMatch(text);
+    }
+  });
+
   it('says for each edge what can be done about it', () => {
     const e = x.sub(x.mean(0)).explain({ device: 'cpu' });
     expect(e.edges[0]!.advice).toMatch(/128 rows/);

@@ -123,7 +123,7 @@ export class KernelGraph {
     const c = consumer.kernel?.model;
     if (isLoop(producer) || isLoop(consumer)) return 'loop';
     if (c === undefined && p !== undefined && isCopy(p)) return 'operand-copy';
-    if (p === undefined || c === undefined) return 'library-call';
+    if (p === undefined || c === undefined) return reasonOfCall(p === undefined ? producer : consumer);
     if (isTooLong(p, c)) return 'instruction-limit';
     const isBetween = this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank);
     return isBetween ? 'kernel-between' : undefined;
@@ -250,6 +250,13 @@ export class KernelGraph {
     if (isTooWide(first, second)) return 'buffer-limit';
     return this.#merges.reasonOf(a.kernel, b.kernel, undefined, this.#isLiveOut(a, b)) ?? 'many-readers';
   }
+}
+
+/** Why a call is apart from a kernel whose values it reads, or that reads its own. */
+function reasonOfCall({ call }: TaskNode): Reason {
+  const node = call?.nodes[0];
+  if (node?.kind === 'contract') return 'product-call';
+  return node?.kind === 'call' && node.routine === 'attention' ? 'attention-call' : 'library-call';
 }
 
 const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';

@@ -33,6 +33,10 @@ export type Reason =
   | 'kernel-between'
   /** One side is a library call. */
   | 'library-call'
+  /** One side is a product of many terms, which is computed from memory. */
+  | 'product-call'
+  /** One side is attention, which reads keys and values again for each block of queries. */
+  | 'attention-call'
   /** The producer only copies an operand into an order in which a call reads it. */
   | 'operand-copy'
   /** One side is a loop: its states are in memory. */
