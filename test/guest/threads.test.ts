@@ -10,16 +10,19 @@ import { describe, expect, it } from 'vitest';
 const SCRIPT = resolve(import.meta.dirname, '../../dist/test/guest/threads.js');
 
 describe('worker threads', () => {
-  it.each(['cpu', 'simulated'])('come and go on the device %s, and leave nothing', async (device) => {
-    const args = [SCRIPT, '--device', device, '--workers', '4', '--cycles', '5'];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    const { failures, rounds, computes } = JSON.parse(stdout) as {
-      failures: string[];
-      rounds: number;
-      computes: number;
-    };
-    expect(failures).toEqual([]);
-    expect(rounds).toBeGreaterThan(5);
-    expect(computes).toBeGreaterThan(5);
-  });
+  it.concurrent.each(['cpu', 'simulated'])(
+    'come and go on the device %s, and leave nothing',
+    async (device) => {
+      const args = [SCRIPT, '--device', device, '--workers', '4', '--cycles', '5'];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      const { failures, rounds, computes } = JSON.parse(stdout) as {
+        failures: string[];
+        rounds: number;
+        computes: number;
+      };
+      expect(failures).toEqual([]);
+      expect(rounds).toBeGreaterThan(5);
+      expect(computes).toBeGreaterThan(5);
+    },
+  );
 });

@@ -11,7 +11,8 @@ const folder = temporaryFolder();
 const numRuns = Number(process.env.WEFT_MUTATIONS ?? 10_000);
 
 describe('a mutated file', () => {
-  it.each(formats.map((format) => [format.name, format] as const))(
+  // One waits for threads and files while others go on.
+  it.concurrent.each(formats.map((format) => [format.name, format] as const))(
     'in the format %s is read as it was, or refused, and soon',
     async (name, format) => {
       const { read, refused, longest } = await mutate(format, join(folder.path, name), { numRuns });
