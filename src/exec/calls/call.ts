@@ -2,6 +2,7 @@
  * Calls: steps of a plan that a library or a routine of Weft's own does as a whole, as plain data. All code
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
+import type { Neighbours } from '../../codegen/cuts/scan-neighbours.js';
 import type { TileFold } from '../../codegen/cuts/scan-reader.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { ArrayType } from '../../graph/routine-row.js';
@@ -25,6 +26,8 @@ export interface ElementMap {
 export interface Epilogue extends ElementMap {
   readonly given: number;
   readonly folds?: readonly TileFold[];
+  /** Of results that read neighbours: the second result has the ends of tiles (`codegen/cuts/scan-neighbours.ts`). */
+  readonly neighbours?: Neighbours | undefined;
 }
 
 /** Maps that a routine does where it reads its first operand, where it writes its result, and in between. */

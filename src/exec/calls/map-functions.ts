@@ -30,7 +30,7 @@ export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
   const fold = last && foldsRows(last) ? foldFunction(last.kernel, last.given) : undefined;
   const epilogue =
     last && fold === undefined
-      ? elementFunction(last.kernel, 'weft_epilogue', last.given, LINEAR_PLACE, last.folds)
+      ? elementFunction(last.kernel, 'weft_epilogue', last.given, LINEAR_PLACE, last.folds, last.neighbours)
       : undefined;
   const behind = fold === undefined ? epilogue?.args : foldArguments(fold);
   const inPlan = (args: readonly CudaArgument[] = [], buffers: readonly number[] = []): LaunchArgument[] =>

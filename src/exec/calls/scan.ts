@@ -36,9 +36,11 @@ import {
   rowThreads,
 } from '../../codegen/cuda/routines/scan-rows.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
+import type { Neighbours } from '../../codegen/cuts/scan-neighbours.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SCAN_OPS, scanTile } from '../../graph/scan-tiles.js';
+import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
@@ -131,8 +133,10 @@ const isShort = (length: number, inner: number): boolean => inner === 1 && lengt
 function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const plan = planOf(step);
   const { source, outer, length, inner, tiles, tilesPerUnit, units, columns } = plan;
-  const { args: further, ...functions } = mapFunctions(step);
-  const form: ScanForm = { ...plan.form, ...functions };
+  const { args: ofMaps, ...functions } = mapFunctions(step);
+  const neighbours = step.maps?.epilogue?.neighbours;
+  const further = [...ofMaps, ...(neighbours === undefined ? [] : neighbourArguments(step, neighbours))];
+  const form: ScanForm = { ...plan.form, ...functions, neighbours: neighbours?.offsets.length };
   // Neighbours that are expensive may have most of their arithmetic in common.
   const inFours = form.prologue?.isExpensive === true && !form.reverse;
   const [input, before] = step.operands;
@@ -197,6 +201,12 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
     launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
   };
 }
+
+/** The ends of tiles, how many results there are, and where their neighbours are. */
+const neighbourArguments = (
+  { results: [own, ends] }: RoutineStep,
+  { offsets }: Neighbours,
+): LaunchArgument[] => [{ buffer: ends!.buffer }, int64(own!.shape[0]!), ...offsets.map(int32)];
 
 /**
  * The fewest bytes that are copied past registers: rings take 1.25 times as long as blocks for half as many, 0.9 times for

@@ -6,10 +6,11 @@
  *     t = x · y;  s = running sum of t;  z = exp(s)   →   steps that read x and y and write z
  *
  * Reductions whose order does not matter leave a partial result of each tile, which a small kernel combines
- * (`codegen/cuts/scan-reader.ts`). A kernel that reduces the rows of a scan that is whole in another way becomes a part of it
+ * (`codegen/cuts/scan-reader.ts`). Results that read neighbours leave the ends of tiles (`codegen/cuts/scan-neighbours.ts`). A kernel that reduces the rows of a scan that is whole in another way becomes a part of it
  * where the target can (`foldsRows`).
  */
 import { isCheap, readsInOrder } from '../../codegen/cuts/element-map.js';
+import { neighbourReaderOf } from '../../codegen/cuts/scan-neighbours.js';
 import { scanReaderOf } from '../../codegen/cuts/scan-reader.js';
 import { byteLengthOf, isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -160,6 +161,8 @@ class Joining {
     }
     const [outer, length, inner] = shape as readonly [number, number, number];
     const tiles = Math.ceil(length / scanTile(dtype, inner));
+    const near = keeps ? undefined : this.#neighbours(step, last, given);
+    if (near !== undefined) return near;
     const reader = scanReaderOf(last.kernel, given, { outer, length, inner, tiles }, keeps);
     if (reader === undefined) return undefined;
     const { element, used, folds, finish } = reader;
@@ -180,6 +183,33 @@ class Joining {
     const epilogue = { kernel: element, buffers: planBuffers, given: own, folds };
     if (finish === undefined) return { epilogue, results };
     const buffers = finish.used.map((k) => last.buffers[k] ?? partials[k - last.buffers.length]!);
+    const scratch = this.#model.scratchOf(finish.kernel).map((bytes) => this.#add(step, bytes));
+    return { epilogue, results, finish: { ...last, kernel: finish.kernel, buffers, scratch } };
+  }
+
+  /** A kernel behind a whole scan of a line, each of whose results reads neighbours: on a GPU. */
+  #neighbours(step: RoutineStep, last: KernelStep, given: number): Taken | undefined {
+    const { dtype, shape } = step.results[0]!;
+    const [outer, length, inner] = shape as readonly [number, number, number];
+    const [, isReverse] = step.parameters;
+    const { mapsAnywhere } = this.#model;
+    const isLine =
+      mapsAnywhere === true && outer === 1 && inner === 1 && isReverse === 0 && step.operands.length === 1;
+    const tile = scanTile(dtype, inner);
+    if (this.#extent === 'parts' || !isLine || length <= tile || last.scratch.length > 0) return undefined;
+    const reader = neighbourReaderOf(last.kernel, given, { length, tile });
+    if (reader === undefined) return undefined;
+    const { element, neighbours, endCount, finish } = reader;
+    const { buffer } = element.stores[0]!.access;
+    const result = { ...element.buffers[buffer]!, shape: [element.parallel[0]!] };
+    if (!this.#canMap(last, element, result.elementCount)) return undefined;
+    const ends = this.#add(step, endCount * byteLengthOf(dtype));
+    const results: BufferArray[] = [
+      { dtype: result.dtype, shape: result.shape, buffer: last.buffers[buffer]! },
+      { dtype, shape: [endCount], buffer: ends },
+    ];
+    const epilogue = { kernel: element, buffers: last.buffers, given, neighbours };
+    const buffers = finish.used.map((k) => last.buffers[k] ?? ends);
     const scratch = this.#model.scratchOf(finish.kernel).map((bytes) => this.#add(step, bytes));
     return { epilogue, results, finish: { ...last, kernel: finish.kernel, buffers, scratch } };
   }

@@ -8,6 +8,7 @@ import type { Kernel, Store } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { CudaFunction, ElementLoop } from '../../../graph/loop-step.js';
 import { normalize } from '../../cuts/domain.js';
+import type { Neighbours } from '../../cuts/scan-neighbours.js';
 import type { TileFold } from '../../cuts/scan-reader.js';
 import { Body } from '../body.js';
 import { STORAGE_TYPE, toStorage } from '../casts.js';
@@ -32,7 +33,7 @@ export interface ElementFunction {
   /** Its parameters, as those of a kernel, and in their order as arguments; a comma stands before each. */
   readonly parameters: string;
   readonly args: readonly CudaArgument[];
-  /** The element at a place, arguments of its `ElementPlace`, given the one that the routine has there. */
+  /** The element at a place, arguments of its `ElementPlace`, given the one that the routine has there, or its neighbours. */
   readonly call: (place: string, given?: string) => string;
   /** The loops of elements that it calls. */
   readonly loops: readonly ElementLoop[];
@@ -55,7 +56,7 @@ export interface FoldedResult {
 
 /**
  * Prints a kernel that can be such a function (`canBeElement`); `name` is of the function, and of its parameters in a kernel. It
- * gives its first result; others it stores, or combines, of those that are `folds`.
+ * gives its first result; others it stores, or combines, of those that are `folds`. Of `neighbours` it is given all.
  */
 export function elementFunction(
   kernel: Kernel,
@@ -63,6 +64,7 @@ export function elementFunction(
   given?: number,
   place: ElementPlace = LINEAR_PLACE,
   folds: readonly TileFold[] = [],
+  neighbours?: Neighbours,
 ): ElementFunction {
   const body = new Body(normalize(kernel));
   const params = body.parameters();
@@ -74,7 +76,9 @@ export function elementFunction(
   const loads = given === undefined ? [] : loadsFrom(body.kernel, given);
   const out = new Writer();
   const coordinates = place.coordinates(out, params, parallel);
-  const scope = { coordinates, known: new Map(loads.map(({ position }) => [position, 'given'])) };
+  const nameOfGiven = ({ access }: (typeof loads)[number]): string =>
+    neighbours === undefined ? 'given' : `given${neighbours.offsets.indexOf(access.offset)}`;
+  const scope = { coordinates, known: new Map(loads.map((load) => [load.position, nameOfGiven(load)])) };
   body.print(
     out,
     body.closure(
@@ -106,7 +110,8 @@ export function elementFunction(
   const type = first === undefined ? 'void' : STORAGE_TYPE[buffers[first.access.buffer]!.dtype];
   const own = params.declaration === '' ? [] : params.declaration.split(', ');
   const nameOf = (declared: string): string => declared.slice(declared.lastIndexOf(' ') + 1);
-  const element = given === undefined ? '' : `, ${CUDA_TYPE[buffers[given]!.dtype]} given`;
+  const givenNames = given === undefined ? [] : (neighbours?.offsets.map((_, k) => `given${k}`) ?? ['given']);
+  const element = givenNames.map((each) => `, ${CUDA_TYPE[buffers[given!]!.dtype]} ${each}`).join('');
   const head = new Writer();
   head.block(
     `__device__ __forceinline__ ${type} ${name}(${place.parameters}${element}${own.map((p) => `, ${p}`).join('')}${folded.map((fold, k) => `, ${fold.type}& fold${k}`).join('')})`,

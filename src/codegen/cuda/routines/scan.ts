@@ -21,6 +21,8 @@ export interface ScanForm extends ScanNumbers {
   readonly prologue?: ElementFunction | undefined;
   /** Takes the elements of the result. */
   readonly epilogue?: ElementFunction | undefined;
+  /** How many neighbours an epilogue takes: those of a result, at distances that are parameters. */
+  readonly neighbours?: number | undefined;
   /** Reduces the rows of the result, of short ones. */
   readonly fold?: FoldFunction | undefined;
 }
@@ -55,8 +57,29 @@ const takenAt = (form: ScanForm, at: string, value: string): string =>
 const input = ({ prologue }: ScanForm): string => (prologue === undefined ? ', const weft_element* in' : '');
 const output = ({ epilogue, fold }: ScanForm): string =>
   epilogue?.type === 'void' ? '' : `, ${epilogue?.type ?? fold?.result.type ?? 'weft_element'}* out`;
-const further = ({ prologue, epilogue, fold }: ScanForm): string =>
-  [prologue, epilogue, fold?.element, fold?.result].map((each) => each?.parameters ?? '').join('');
+const further = ({ prologue, epilogue, fold, neighbours = 0 }: ScanForm): string =>
+  [prologue, epilogue, fold?.element, fold?.result].map((each) => each?.parameters ?? '').join('') +
+  (neighbours === 0
+    ? ''
+    : `, weft_element* ends, long long results${near(neighbours, (k) => `, int near${k}`)}`);
+
+const near = (count: number, print: (k: number) => string): string =>
+  Array.from({ length: count }, (_, k) => print(k)).join('');
+
+/** The results whose neighbours a tile has, and its ends. */
+function printNeighbours({ epilogue }: ScanForm, count: number, held: (at: string) => string): string {
+  const given = Array.from({ length: count }, (_, k) => `weft_kept(${held(`(i + near${k} - near0)`)})`);
+  return `  const int width = near${count - 1} - near0;
+  for (int i = (int)threadIdx.x; i < count - width; i += ${SCAN_THREADS}) {
+    const long long j = base + i - near0;
+    if (j >= 0 && j < results) out[j] = ${epilogue!.call('j', given.join(', '))};
+  }
+  for (int i = (int)threadIdx.x; i < width; i += ${SCAN_THREADS}) {
+    if (at + 1 < tiles) ends[at * 2 * width + i] = ${held('(count - width + i)')};
+    if (at > 0) ends[(at * 2 - 1) * width + i] = ${held('i')};
+  }
+`;
+}
 
 /** The results of an epilogue that are combined: those of a thread, of a warp's lanes, of a block's warps. */
 const eachFold = (
@@ -225,10 +248,13 @@ export function printLineTiles(form: ScanForm, source: ScanSource, tile: number,
       ${storeAt(form, `base + ${at}`, `held[weft_place(i / ${perChunk})].e[i % ${perChunk}]`)};
 `;
   const folds = `${printLanesFolded(form)}${printWarpsFolded(form, 1)}${printFoldsWritten(form, 'threadIdx.x == 0', 'row * tiles + at')}`;
+  const heldAt = (i: string): string => `held[weft_place(${i} / ${perChunk})].e[${i} % ${perChunk}]`;
   const back =
-    form.epilogue !== undefined
-      ? `${printFoldsBegin(form)}${single}${folds}`
-      : `  if (${isWide('out')}) {
+    form.neighbours !== undefined
+      ? printNeighbours(form, form.neighbours, heldAt)
+      : form.epilogue !== undefined
+        ? `${printFoldsBegin(form)}${single}${folds}`
+        : `  if (${isWide('out')}) {
     weft_chunk* to = (weft_chunk*)(out + base);
 ${copies('to[i] = held[weft_place(i)]')}  } else {
 ${single}  }
