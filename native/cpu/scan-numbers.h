@@ -23,6 +23,9 @@ struct ScanPair {
 template <typename T, ScanOp op>
 struct ScanReal {
   static constexpr bool kSelects = op == ScanOp::min || op == ScanOp::max;
+  static constexpr bool kIsProduct = op == ScanOp::prod;
+  // Whether a number waits for the one before longer than it takes to combine it.
+  static constexpr bool kWaits = std::is_floating_point_v<T> && !kSelects;
   using Element = T;
   using Wide =
       std::conditional_t<kSelects, T, std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>>;
@@ -56,6 +59,8 @@ struct ScanReal {
 template <typename Part, ScanOp op>
 struct ScanComplex {
   static constexpr bool kSelects = false;
+  static constexpr bool kIsProduct = op == ScanOp::prod;
+  static constexpr bool kWaits = true;
   using Element = ScanPair<Part>;
   using Wide = ScanPair<double>;
   static Wide widen(Element a) { return {static_cast<double>(a.re), static_cast<double>(a.im)}; }
@@ -74,6 +79,8 @@ struct ScanComplex {
 template <typename T>
 struct ScanExponentials {
   static constexpr bool kSelects = false;
+  static constexpr bool kIsProduct = false;
+  static constexpr bool kWaits = false;
   using Element = T;
   using Wide = ScanPair<double>;
   static Wide widen(Element a) { return {static_cast<double>(a), 1.0}; }

@@ -190,6 +190,23 @@ describe.each(backends())('on %s, a scan', (device) => {
     expect([...(most!.data as Float32Array)]).toEqual([-0, -0, 1, inf, inf, inf, inf, nan, nan]);
   });
 
+  it('multiplies large and small numbers by turns without parts that overflow', async () => {
+    for (const dtype of ['float32', 'float64', 'complex128'] as const) {
+      const x = lazy(Float64Array.from({ length: 60_002 }, (_, i) => (i % 2 === 0 ? 2 ** 40 : 2 ** -40)));
+      const products = x.astype(dtype).cumulativeProd();
+      const [all, rows] = await run(device, [
+        products,
+        x.astype(dtype).reshape([2, 30_001]).cumulativeProd(1),
+      ]);
+      const re = (of: HostArray, k: number): number => {
+        const value = elementAt(dtype, of.data, k);
+        return typeof value === 'object' ? value.re : Number(value);
+      };
+      for (const k of [0, 1, 8191, 8192, 40_000, 60_001]) expect(re(all!, k)).toBe(k % 2 === 0 ? 2 ** 40 : 1);
+      expect(re(rows!, 60_001)).toBe(2 ** -40);
+    }
+  });
+
   it('gives arrays without elements, and single ones', async () => {
     const empty = (shape: readonly number[]): Lazy =>
       lazy({ data: allocate('float32', sizeOf(shape)), shape, dtype: 'float32' });

@@ -11,6 +11,12 @@ import { nativeWith } from '../support/native-with.js';
 const JOBS: readonly [string, readonly number[], (x: Lazy) => readonly Lazy[]][] = [
   ['a long line', [400_001], (x) => [x.cumulativeSum()]],
   ['a long line from its end', [300_000], (x) => [x.cumulativeProd(0, { reverse: true })]],
+  ['products of many tiles', [700_001], (x) => [x.cumulativeProd(), x.cumulativeProd().min()]],
+  [
+    'rows of many tiles from their ends',
+    [2, 530_000],
+    (x) => [x.sub(1).exp().cumulativeSum(1, { reverse: true })],
+  ],
   ['rows of tiles', [3, 60_000], (x) => [x.abs().log().cumulativeSum(1).exp()]],
   ['columns in groups', [3000, 200], (x) => [x.mul(2).cumulativeSum(0).sub(1)]],
   ['sums of exponentials', [200_000], (x) => [x.cumulativeLogsumexp()]],
