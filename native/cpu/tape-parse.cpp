@@ -9,6 +9,7 @@
 #include "cpu/element-step-parse.h"
 #include "cpu/jit/chain-code.h"
 #include "cpu/jit/native-loop.h"
+#include "cpu/tape-columns.h"
 #include "cpu/tape-words.h"
 #include "cpu/tape.h"
 
@@ -46,6 +47,7 @@ class Parser {
     tape->slotBlocks = words_.next(1, INT64_MAX, "slot length");
     tape->rowByteLength = words_.next(0, kMany, "row bytes");
     tape->blockByteLength = words_.next(0, kMany, "block bytes");
+    tape->seamlessLanes = words_.next(0, 1 << 20, "lanes of several blocks");
     for (int64_t p = 0; p <= walks; p++) {
       tape->rowSections.push_back(section(Storage::row));
       if (p < walks) tape->walks.push_back(section(Storage::block));
@@ -53,14 +55,15 @@ class Parser {
     for (Section& walk : tape->walks) {
       markSingles(walk);
       markEnds(walk);
+      markColumns(*tape, walk);
     }
     countStates();
-    tape->isSeamless = isSeamless();
+    if (tape->isSeamless() && !canBeSeamless()) malformed("several blocks as one");
     return tape;
   }
 
   // Whether registers of a block hold no more than chunks of equal lanes, where whole chunks are computed.
-  bool isSeamless() const {
+  bool canBeSeamless() const {
     const Tape& t = *tape_;
     const auto isEmpty = [](const Section& section) { return section.empty(); };
     if (t.loops.size() != 1 || t.loops[0].role != Role::lanes || t.tileLoops != 1 || t.inner != 1 ||

@@ -28,7 +28,7 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
   const int64_t count = tiles.last - tiles.first;
   const bool isAlone = pool.size() == 1;
   // Lanes of several tiles may be one block.
-  const int64_t least = job.tape.isSeamless ? count / (kLeastTasks * pool.size()) : 1;
+  const int64_t least = job.tape.isSeamless() ? count / (kLeastTasks * pool.size()) : 1;
   const int64_t grain = isAlone ? count : std::max<int64_t>({1, least, kTaskWork / workOfTile(job.tape)});
   const int64_t tasks = (count + grain - 1) / grain;
   if (tasks <= 1) {

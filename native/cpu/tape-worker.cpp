@@ -4,15 +4,14 @@
 #include <cstring>
 #include <exception>
 
+#include "cpu/tape-columns.h"
+
 namespace weft::cpu {
 namespace {
 
 // Tapes that keep a worker, of some 10 KiB.
 constexpr int kMostKeepers = 1024;
 std::atomic<int> keepers{0};
-
-// Lanes of blocks that are one, at most: a job is cancelled between them.
-constexpr int64_t kMostTogether = int64_t{1} << 18;
 
 }  // namespace
 
@@ -148,7 +147,7 @@ void TapeWorker::runTile(int64_t tile) {
 }
 
 void TapeWorker::runTiles(int64_t first, int64_t last) {
-  if (tape_.isSeamless)
+  if (tape_.isSeamless())
     return runElements({first * tape_.take, std::min(last * tape_.take, tape_.loops[0].extent)});
   for (int64_t tile = first; tile < last && !job_->cancelled(); tile++) runTile(tile);
 }
@@ -185,9 +184,9 @@ int64_t TapeWorker::startElements(int64_t first, int64_t last) {
 }
 
 int64_t TapeWorker::lanesTogether(int64_t elements) const {
-  if (elements <= tape_.take || !tape_.isSeamless || job_->isAliased || reads_)
+  if (elements <= tape_.take || !tape_.isSeamless() || job_->isAliased || reads_)
     return std::min(tape_.take, elements);
-  return std::max(tape_.take, std::min(kMostTogether, elements / kChunk * kChunk));
+  return std::max(tape_.take, std::min(tape_.seamlessLanes, elements / kChunk * kChunk));
 }
 
 void TapeWorker::runStarted() {
@@ -271,9 +270,20 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
   for (const Instruction& i : section) {
     if (i.code == Opcode::chain)
       runChain(i, at, registers);
-    else
+    else if (!i.isOfColumns || (i.code == Opcode::load && reads_))
       runOne(i, at, registers, isRow);
+    else if (i.columns)
+      moveColumns(section, i, at, registers);
   }
+}
+
+void TapeWorker::moveColumns(const Section& section, const Instruction& i, const Position& at,
+                             char* registers) {
+  if (i.code == Opcode::load)
+    loadColumns(tape_, section, *i.columns, at, job_->buffers, registers, operands_.data());
+  else
+    storeColumns(tape_, section, *i.columns, at, at.valid, operands_.data(), job_->buffers,
+                 job_->streams(i.access.buffer));
 }
 
 void TapeWorker::runOne(const Instruction& i, const Position& at, char* registers, bool isRow) {

@@ -138,6 +138,8 @@ class TapeWorker {
   bool isInPlace(const Instruction& i, const Position& at) const;
   void follow(const Repeat& one);
   void runOne(const Instruction& i, const Position& at, char* registers, bool isRow);
+  // Loads, or stores, all columns of which it is the first.
+  void moveColumns(const Section& section, const Instruction& i, const Position& at, char* registers);
   Position rowsAt(size_t phase) const;
 
   const Tape& tape_;

@@ -58,6 +58,11 @@ struct MonoidReduction {
   std::vector<Result> results;
 };
 
+// Positions in a section of loads, or stores, of neighbouring elements, in their order (tape-columns.h).
+struct Columns {
+  std::vector<size_t> places;
+};
+
 struct Instruction {
   Opcode code;
   int value;
@@ -85,6 +90,9 @@ struct Instruction {
   // Of a load, or of an output of a chain: chains alone read it, which find chunks at the edges in a
   // register.
   bool hasEdges = false;
+  // Of a load or store whose neighbours are loaded or stored as well: the first of them has all.
+  bool isOfColumns = false;
+  std::shared_ptr<const Columns> columns;
   // Of `inside`.
   std::vector<Bound> bounds;
   int argCount = 0;
@@ -220,8 +228,9 @@ class Tape {
   int windowIndex = -1;
   // Bytes that a worker's loops of elements need, one after the other.
   size_t loopByteLength = 0;
-  // Of a map of one axis that reads and writes everything in place: lanes of several blocks may be one block.
-  bool isSeamless = false;
+  // Of a map of one axis that reads and writes everything in place: lanes of several blocks that may be one,
+  // at most. 0: of others.
+  int64_t seamlessLanes = 0;
   // Null: all of it is computed.
   std::unique_ptr<const Triangle> triangle;
   const Registry* registry = nullptr;
@@ -233,6 +242,7 @@ class Tape {
   // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
   int64_t slots = 1;
 
+  bool isSeamless() const { return seamlessLanes > 0; }
   int64_t width() const { return take * inner; }
   int64_t chunks() const { return (width() + kChunk - 1) / kChunk; }
   int64_t paddedWidth() const { return chunks() * kChunk; }

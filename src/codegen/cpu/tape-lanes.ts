@@ -21,6 +21,8 @@ import { isOfMatrix } from './tape-matrix.js';
 
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
+/** Those of a map of a matrix, which go through few chains: from the second-level cache, as fast as these compute. */
+const MATRIX_BYTES = 64 * 1024;
 const MOST_LANES = 4096;
 /**
  * Lanes of maps whose elements go through vector registers, at most. Kernels of 2^10 to 2^22 elements take 16 % less time
@@ -93,7 +95,8 @@ export function lanesPerBlock(
   });
   const isPassing = passes(kernel, levels, fusion);
   if (!isMap && (most === 0 || isPassing)) return rowsHaveLanes ? MOST_READ_PARALLEL_LANES : MOST_READ_LANES;
-  const lanes = 2 ** Math.floor(Math.log2((isPassing ? PASSING_BYTES : REGISTER_BYTES) / most));
+  const room = isPassing ? PASSING_BYTES : isOfMatrix(kernel) ? MATRIX_BYTES : REGISTER_BYTES;
+  const lanes = 2 ** Math.floor(Math.log2(room / most));
   return Math.min(isPassing ? MOST_PASSING_LANES : MOST_LANES, Math.max(LEAST_LANES, lanes));
 }
 

@@ -46,6 +46,7 @@ import { operandsOf } from './tape-fuse.js';
 import { planInTiles } from './tape-phase-memory.js';
 import { planBy, type TapePlan, type Walk } from './tape-plan.js';
 import type { Section, TapeOp } from './tape-registers.js';
+import { seamlessLanes } from './tape-seamless.js';
 import { blockingsInOrder, layoutFor, layoutInOrder, layoutsAlike, resized } from './tape-sum-order.js';
 import { layoutInTriangle, squareKernel, squareOffsets, type Triangle } from './tape-triangle.js';
 
@@ -250,7 +251,7 @@ class Encoder {
     this.put(windowIndexOf(kernel) ?? -1);
     this.put(schedule.across === undefined ? 0 : 1);
     this.put(schedule.walks.length, schedule.keepsBlock ? 1 : 0, schedule.slotBlocks);
-    this.put(schedule.rowByteLength, schedule.blockByteLength);
+    this.put(schedule.rowByteLength, schedule.blockByteLength, seamlessLanes(this.plan));
     schedule.rowSections.forEach((section, p) => {
       if (p < schedule.walks.length) {
         this.section(section, blocking);
