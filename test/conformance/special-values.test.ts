@@ -38,6 +38,22 @@ const EXPM1: readonly (readonly [readonly [number, number], readonly [number, nu
 ]; // biome-ignore format: a table
 
 describe.each(backends())('special values on %s', (device) => {
+  it.each([
+    [2, 3, 2],
+    [80, 70, 90],
+  ])('are those of terms where a factor is the same along the summed axis: %i × %i × %i', async (m, k, n) => {
+    const same = lazy(Float64Array.from({ length: m }, (_, i) => (i === 0 ? inf : i === 1 ? 1e-30 : 2)));
+    const right = lazy(
+      Float64Array.from({ length: k * n }, (_, i) => (i % n === 0 ? 3e38 : Math.floor(i / n) === 0 ? -1 : 1)),
+    );
+    const left = same.reshape([m, 1]).astype('float32').broadcastTo([m, k]);
+    const [product] = await run(device, [left.matmul(right.reshape([k, n]).astype('float32'))]);
+    const all = toScalars(product!).map(Number);
+    expect([all[0], all[1]]).toEqual([inf, nan]);
+    expect(all[n]! / (k * 3e8)).toBeCloseTo(1, 5);
+    expect(all[n + 1]! / ((k - 2) * 1e-30)).toBeCloseTo(1, 5);
+  });
+
   it.each(['complex64', 'complex128'] as const)('expm1 of %s has those of exp less 1', async (dtype) => {
     const [result] = await run(device, [
       complexOf(

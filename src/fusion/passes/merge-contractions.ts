@@ -26,8 +26,10 @@ import {
   sharedNodes,
 } from '../../graph/graph.js';
 import { isExactReduction } from '../../graph/reductions.js';
+import type { ScalarTest } from '../../graph/runtime-scalar.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { contractionPath, elementLimit } from '../paths/contraction-path.js';
+import { isConstantThat } from './constant-of.js';
 import { diagonalOfContract } from './diagonal-products.js';
 import { isComputed } from './element-cost.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
@@ -152,9 +154,14 @@ const contractOfPermute: Rule = (node, editor) => {
 const isBroadcast = (node: GraphNode): boolean => node.kind === 'view' && node.view.type === 'broadcast';
 const isRearranged = (node: GraphNode): boolean => isPermute(node) || isBroadcast(node);
 
+/** A sum that this is multiplied by overflows only where one of products does, and has NaN where that has. */
+const isLargeAndFinite: ScalarTest = (value) =>
+  typeof value === 'number' && Number.isFinite(value) && Math.abs(value) >= 1;
+
 /**
  * An operand that is the same along an axis has no label for it, where another operand or the result has one;
- * the result is broadcast along labels that it alone has then.
+ * the result is broadcast along labels that it alone has then. Not along an axis that is summed: a Σb is infinite where
+ * b overflows, and where an infinite a makes terms of both signs, which are NaN.
  */
 const contractOfBroadcast: Rule = (node, editor) => {
   if (node.kind !== 'contract') return undefined;
@@ -165,8 +172,11 @@ const contractOfBroadcast: Rule = (node, editor) => {
     const lead = view.shape.length - input.shape.length;
     const isSame = (axis: number): boolean => axis < lead || input.shape[axis - lead] !== view.shape[axis];
     const labels = node.labels[at]!;
+    const isExact = !(isFloat(node.dtype) || isComplex(node.dtype));
+    const canScale = isExact || isConstantThat(input.id, editor, isLargeAndFinite);
     const isElsewhere = (label: number): boolean =>
-      node.output.includes(label) || node.labels.some((list, k) => k !== at && list.includes(label));
+      node.output.includes(label) ||
+      (canScale && node.labels.some((list, k) => k !== at && list.includes(label)));
     const kept = labels.filter((label, axis) => !(isSame(axis) && isElsewhere(label)));
     if (kept.length === labels.length) continue;
     const axes = labels.flatMap((label, axis) => (kept.includes(label) ? [axis] : []));
