@@ -165,6 +165,20 @@ it('have the same bits beside other results, within a budget, and in a slice', a
   }
 });
 
+it('between two axes have the same bits beside what reads the join again', async () => {
+  const x = real(3000, 10).reshape(100, 30);
+  const planes = stack(
+    Array.from({ length: 8 }, (_, k) => (k % 2 === 0 ? x.add(k) : x.mul(k).sin())),
+    1,
+  );
+  for (const reduce of [OTHERS.std!, OTHERS.logsumexp!, OTHERS.norm!]) {
+    const y = reduce(planes, 1);
+    const alone = await y.compute({ device: 'cpu' });
+    const [beside] = await compute([y, planes.sub(y.reshape(100, 1, 30))], { device: 'cpu' });
+    expect(beside!.data).toEqual(alone.data);
+  }
+});
+
 it('stay as they are under exact where their form is another', async () => {
   const x = real(1000, 8);
   const rows = stack([x.exp(), x.mul(3), x.sin()]);
@@ -178,7 +192,14 @@ it('stay as they are under exact where their form is another', async () => {
 it('of concatenated columns and of all elements take the parts', async () => {
   const x = real(500, 9);
   const columns = concat([x.exp().reshape(-1, 1), x.mul(2).reshape(-1, 1), x.reshape(-1, 1)], 1);
-  for (const build of [() => columns.max(), () => columns.sum(1), () => columns.max([0, 1])]) {
+  const row = stack([x.exp().reshape(1, -1), x.mul(2).reshape(1, -1), x.reshape(1, -1)], 1);
+  for (const build of [
+    () => columns.max(),
+    () => columns.sum(1),
+    () => columns.max([0, 1]),
+    () => row.min([0, 1]),
+    () => row.argmax(1),
+  ]) {
     const [own] = await compute([build()], { device: 'cpu' });
     expect(mismatch(own!, referenceOf([build()])[0]!, { ulp: 8, absolute: 1e-5 })).toBeUndefined();
   }

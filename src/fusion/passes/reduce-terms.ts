@@ -78,7 +78,9 @@ function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slice
     const made = new Terms(editor, editor.node(terms[0]!).shape, terms).reduced(node);
     const { id: _, ...rest } = node;
     const axes = rest.axes.filter((each) => each !== axis).map((each) => (each > axis ? each - 1 : each));
-    return axes.length === 0 ? made : editor.add({ ...rest, axes, inputs: [made] });
+    // Of one element each, which is the result: kernels reduce no such rows.
+    if (axes.every((each) => editor.node(made).shape[each] === 1)) return editor.reshape(made, rest.shape);
+    return editor.add({ ...rest, axes, inputs: [made] });
   };
   yield* rewriteInOneWalk(graph, { reduce: [write] });
   if (count > 0) yield* splitRoots(graph, sliced);
@@ -114,6 +116,8 @@ function isReadAgain(node: Reduce, axis: number, { graph, consumers }: Known): b
   const { shape } = nodeOf(graph, node.inputs[0]!);
   const count = shape[axis]!;
   if (count <= MOST_READ_AGAIN || isInStretches(shape, axis, count)) return false;
+  // Those of another form have it by the expression alone: their bits would tell who else reads the join.
+  if (OTHER.has(node.reduction)) return true;
   const size = sizeOfShape(node.shape);
   const seen = new Set([node.id]);
   // A set's walk meets what is added to it meanwhile.
