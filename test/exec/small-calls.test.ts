@@ -2,6 +2,8 @@
  * Calls of compiled functions whose program is small, which are computed between memory that is prepared once: each call
  * reads its arguments as they are then, and its results are its own.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
@@ -25,6 +27,9 @@ async function total(): Promise<(x: Lazy | Float32Array) => Promise<NDArray>> {
   for (let k = 0; k < 3; k++) await sum(ones, ones);
   return (x) => sum(x, ones);
 }
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as () => void;
 
 const numbers = (array: NDArray): number[] => Array.from(array.data, Number);
 
@@ -84,6 +89,32 @@ describe('calls of small programs', () => {
     await expect(sum(x)).rejects.toThrow(ArgumentError);
     await expect(sum(x)).rejects.toThrow(ArgumentError);
     expect(numbers(await sum(y))).toEqual([3 * COUNT]);
+  });
+
+  it('forget the arrays of a call whose arguments were refused before it ran', async () => {
+    const both = compile((x: Lazy, y: Lazy) => x.add(y).sum(), cpu);
+    const [x, y] = [lazy(filled(2)), await lazy(ones).persist(cpu)];
+    for (let k = 0; k < 3; k++) expect(numbers(await both(x, y))).toEqual([3 * COUNT]);
+    const freed = await lazy(ones).persist(cpu);
+    freed.dispose();
+    const other = lazy(filled(5));
+    await expect(both(other, freed)).rejects.toThrow(ArgumentError);
+    expect(numbers(await both(other, y))).toEqual([6 * COUNT]);
+  });
+
+  it('do not keep a large buffer of which an argument was a small part', async () => {
+    const sum = await total();
+    const sumOfPart = async (byteLength: number): Promise<WeakRef<ArrayBufferLike>> => {
+      const part = new Float32Array(new ArrayBuffer(byteLength), 64, COUNT).fill(2);
+      for (let k = 0; k < 3; k++) expect(numbers(await sum(part))).toEqual([2 * COUNT]);
+      return new WeakRef(part.buffer);
+    };
+    const buffers = [await sumOfPart(2 ** 22), await sumOfPart(2 ** 23)];
+    for (let k = 0; k < 5; k++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      gc();
+    }
+    expect(buffers.map((buffer) => buffer.deref() === undefined)).toEqual([true, true]);
   });
 
   it('find arrays in the heap of the engine, which moves them until their memory is known', async () => {
