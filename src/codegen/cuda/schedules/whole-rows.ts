@@ -9,10 +9,11 @@
  * Called by `candidates.ts`.
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
-import { arithmeticOf, opOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { arithmeticOf, opOf, reductionOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import {
   type Access,
   argumentsOf,
+  type Instruction,
   type Kernel,
   product,
   sameNumbers,
@@ -20,7 +21,7 @@ import {
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { denseStrides } from '../../../graph/graph.js';
-import { reductionRow } from '../../../graph/reductions.js';
+import { isExactReduction, reductionRow } from '../../../graph/reductions.js';
 import { ACCESS_BYTES } from '../chunks.js';
 import { isInTurn } from './in-turn.js';
 import { WARP } from './limits.js';
@@ -55,7 +56,7 @@ export function wholeRows(kernel: Kernel, shared: Shared): RowSchedule | undefin
   const isShared = mapping === 'rows' && threadsR > FEW_THREADS && threadsR <= WARP;
   if (!isShared || length > MOST_ELEMENTS || length % width !== 0) return undefined;
   if (length * arithmeticOf(kernel) > MOST_ARITHMETIC) return undefined;
-  if (!movesRows(kernel) || addsProductOfRow(kernel)) return undefined;
+  if (!movesRows(kernel) || addsProducts(kernel)) return undefined;
   if (wordsOf(kernel, threadsR * width) > MOST_WORDS) return undefined;
   return {
     kind: 'rows',
@@ -112,13 +113,23 @@ function wordsOf(kernel: Kernel, elements: number): number {
 }
 
 /**
- * Whether an element takes a product of its row, which the compiler may compute with a sum at once, or not, by how many elements
- * of a thread do.
+ * Whether an element takes a product of its row, or two sums take one of elements: p − Σp of p = xy. The compiler may compute them
+ * with a sum at once, or not, by how many elements of a thread do, and by whether both are behind one condition.
  */
-function addsProductOfRow({ tape, ...kernel }: Kernel): boolean {
-  const { element } = levelsOf({ tape, ...kernel });
-  const isProduct = (position: number): boolean =>
-    !element[position] && ['multiply', 'square'].includes(opOf(tape[position]!) ?? '');
-  const adds = new Set(['add', 'subtract']);
-  return tape.some((i, at) => element[at] && adds.has(opOf(i) ?? '') && argumentsOf(i).some(isProduct));
+function addsProducts(kernel: Kernel): boolean {
+  const { tape } = kernel;
+  const { element } = levelsOf(kernel);
+  const sums = new Set(['add', 'subtract', 'negative']);
+  const isSum = (i: Instruction): boolean => {
+    const reduction = reductionOf(i);
+    if (reduction !== undefined) return !isExactReduction(reduction, tape[argumentsOf(i)[0]!]!.dtype);
+    return sums.has(opOf(i) ?? '');
+  };
+  const sumsOf = (position: number): number[] =>
+    [...tape.keys()].filter((at) => isSum(tape[at]!) && argumentsOf(tape[at]!).includes(position));
+  return tape.some((i, position) => {
+    if (!['multiply', 'square'].includes(opOf(i) ?? '')) return false;
+    const takers = sumsOf(position);
+    return element[position] ? takers.length > 1 : takers.some((at) => element[at]);
+  });
 }
