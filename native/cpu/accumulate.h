@@ -15,6 +15,10 @@
 // - kFolds: there is a faster way to merge all lanes into one result, folded(node).
 // - kWhole: leaves of all their steps can stay in registers.
 // - runWhole(source, level, stride, leaves): takes one into the cascade.
+// - ofNeighbours(x), of some: the elements of a whole chunk as one, neighbours first. Where lanes are
+// reduced,
+//   such elements are combined one after the other, in lane 0: products of every 64th element would overflow
+//   where those of neighbours do not.
 // - foldedRows(source, rowStep, secondStep, steps, count), with kWhole and kFolds: the results of rows of so
 //   many chunks, of no more rows than a vector has lanes.
 //
@@ -75,6 +79,7 @@ struct Accumulation {
   using Node = typename M::Node;
   // A step is a load and little else.
   static constexpr bool kIsCheap = M::kWhole && M::kFolds && sizeof(In) >= 4;
+  static constexpr bool kHasNeighbours = requires(const In* x) { M::ofNeighbours(x); };
 
   static Leaf* leaves(ReduceState& s) { return reinterpret_cast<Leaf*>(s.leaf); }
   static Node* nodes(ReduceState& s) { return reinterpret_cast<Node*>(s.node); }
@@ -220,7 +225,23 @@ struct Accumulation {
     }
   }
 
+  static void neighbours(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
+    for (int64_t row = 0; row < n.rows; row++) {
+      for (int64_t first = 0; first < valid; first += kChunk) {
+        const From from = source(args, row, first / kChunk);
+        const int64_t count = valid - first < kChunk ? valid - first : kChunk;
+        In part[kChunk];
+        const bool isWhole = count == kChunk && !from.isRepeated;
+        if (!isWhole) takePart(part, from.x, from.isRepeated, count, M::pad());
+        In& to = leaves(s)[0].v[0];
+        to = M::combine(to, M::ofNeighbours(isWhole ? from.x : part));
+        step(s, 1);
+      }
+    }
+  }
+
   static WEFT_ONCE void lanes(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
+    if constexpr (kHasNeighbours) return neighbours(s, n, valid, args);
     const int64_t full = valid / kChunk;
     for (int64_t row = 0; row < n.rows; row++) {
       for (int64_t c = 0; c < full;) {
@@ -374,7 +395,7 @@ struct Reducer : Accumulation<M> {
   }
 
   static void segments(Extent n, int64_t valid, const Operand* const* args, const Operand& out) {
-    if constexpr (Core::kIsCheap) {
+    if constexpr (Core::kIsCheap && !Core::kHasNeighbours) {
       if (valid > 0 && valid % kChunk == 0 && valid <= kLeafSteps * kChunk)
         return wholeSegments(n, valid / kChunk, args, out);
     }

@@ -52,5 +52,17 @@ struct ComplexFold {
   }
 };
 
+template <typename T>
+struct ComplexProducts : ComplexFold<false, T> {
+  using In = typename ComplexFold<false, T>::In;
+  static In ofNeighbours(const In* x) {
+    In v[kChunk];
+    for (int l = 0; l < kChunk; l++) v[l] = x[l];
+    for (int count = kChunk / 2; count > 0; count /= 2)
+      for (int l = 0; l < count; l++) v[l] = complexProduct(v[2 * l], v[2 * l + 1]);
+    return v[0];
+  }
+};
+
 }  // namespace
 }  // namespace weft::cpu::WEFT_ISA

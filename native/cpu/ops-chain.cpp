@@ -28,12 +28,6 @@ struct TakeSum {
     return a + b;
   }
 };
-struct TakeProduct {
-  template <typename V>
-  static V combine(V a, V b) {
-    return a * b;
-  }
-};
 // As Min and Max of reduce.cpp.
 struct TakeMin {
   template <typename V>
@@ -94,7 +88,6 @@ void addSteps(Registry& registry) {
   addStep<T, Choose<VectorGreaterEqual>>(registry, "where.greaterEqual");
 
   addStep<T, Take<TakeSum>>(registry, "reduce.sum");
-  addStep<T, Take<TakeProduct>>(registry, "reduce.prod");
   addStep<T, Take<TakeMin>>(registry, "reduce.min");
   addStep<T, Take<TakeMax>>(registry, "reduce.max");
 }

@@ -81,6 +81,38 @@ struct All {
   }
 };
 
+// Products of floating-point numbers.
+template <typename T>
+struct Products : Simple<Product, T> {
+  using Of = Simple<Product, T>;
+  static T combine(T a, T b) { return a * b; }
+  static T ofNeighbours(const T* x) {
+    Vector<T> v[Of::kVectors];
+#pragma GCC unroll 32
+    for (int k = 0; k < Of::kVectors; k++) v[k] = loadVector(x + k * Of::kWidth);
+#pragma GCC unroll 6
+    for (int count = Of::kVectors; count > 1; count /= 2) {
+#pragma GCC unroll 16
+      for (int k = 0; k < count / 2; k++) v[k] = ofPairs(v[2 * k], v[2 * k + 1], Lanes<kLanes<T>>());
+    }
+    return foldNeighbours<1>(v[0]);
+  }
+
+ private:
+  template <int... Lane>
+  static inline __attribute__((always_inline)) Vector<T> ofPairs(Vector<T> a, Vector<T> b,
+                                                                 std::integer_sequence<int, Lane...>) {
+    return __builtin_shufflevector(a, b, (2 * Lane)...) * __builtin_shufflevector(a, b, (2 * Lane + 1)...);
+  }
+  template <int Step>
+  static T foldNeighbours(Vector<T> v) {
+    if constexpr (Step == kLanes<T>)
+      return v[0];
+    else
+      return foldNeighbours<2 * Step>(v * rotated<Step, T>(v, Lanes<kLanes<T>>()));
+  }
+};
+
 struct AbsOf {
   template <typename V>
   static V run(V a) {
@@ -147,8 +179,8 @@ void addExtremes(Registry& registry) {
 void addReductions(Registry& registry) {
   addSimple<Sum, float>(registry, "sum");
   addSimple<Sum, double>(registry, "sum");
-  addSimple<Product, float>(registry, "prod");
-  addSimple<Product, double>(registry, "prod");
+  registry.addReduction("prod", DType::float32, Reducer<Products<float>>::functions());
+  registry.addReduction("prod", DType::float64, Reducer<Products<double>>::functions());
   // Wrapping makes signed and unsigned the same.
   for (const DType dtype : {DType::int64, DType::uint64}) {
     registry.addReduction("sum", dtype, Reducer<Simple<Sum, int64_t>>::functions());
@@ -156,8 +188,8 @@ void addReductions(Registry& registry) {
   }
   registry.addReduction("sum", DType::complex64, Reducer<ComplexFold<true, float>>::functions());
   registry.addReduction("sum", DType::complex128, Reducer<ComplexFold<true, double>>::functions());
-  registry.addReduction("prod", DType::complex64, Reducer<ComplexFold<false, float>>::functions());
-  registry.addReduction("prod", DType::complex128, Reducer<ComplexFold<false, double>>::functions());
+  registry.addReduction("prod", DType::complex64, Reducer<ComplexProducts<float>>::functions());
+  registry.addReduction("prod", DType::complex128, Reducer<ComplexProducts<double>>::functions());
   addSums<float>(registry);
   addSums<double>(registry);
   registry.addReduction("sum.cast", DType::boolean, Reducer<Count>::functions());

@@ -30,7 +30,7 @@ const UNARY = [
 const FUNCTIONS = ['exp', 'sin', 'tanh', 'log1p', 'erf'] as const;
 const BINARY = ['add', 'subtract', 'multiply', 'divide', 'maximum', 'minimum'] as const;
 const COMPARISONS = ['equal', 'notEqual', 'less', 'lessEqual', 'greater', 'greaterEqual'] as const;
-const REDUCTIONS = ['sum', 'prod', 'min', 'max'] as const;
+const REDUCTIONS = ['sum', 'min', 'max'] as const;
 const SHAPES = [
   [1, 10_001],
   [1, 4161],

@@ -24,7 +24,7 @@ std::optional<Order> orderNamed(std::string_view name) {
 // The op by which a reduction takes a value into its leaf (ops-chain.cpp).
 const char* takingOp(std::string_view reduction) {
   constexpr std::pair<std::string_view, const char*> kOps[] = {
-      {"sum", "add"}, {"prod", "multiply"}, {"min", "minimum"}, {"max", "maximum"}};
+      {"sum", "add"}, {"min", "minimum"}, {"max", "maximum"}};
   for (const auto& [known, op] : kOps)
     if (reduction == known) return op;
   return "";

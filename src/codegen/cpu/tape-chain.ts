@@ -47,7 +47,8 @@ export type Item =
   | { readonly kind: 'chain'; readonly chain: Chain };
 
 export const CHAIN_BINARY = ['add', 'subtract', 'multiply', 'divide', 'maximum', 'minimum'] as const;
-export const CHAIN_REDUCTIONS = ['sum', 'prod', 'min', 'max'] as const;
+/** Products take up neighbours first, where lanes are reduced. */
+export const CHAIN_REDUCTIONS = ['sum', 'min', 'max'] as const;
 /**
  * More than these, and a chain is cut in two: its slots should stay a small part of the first-level cache.
  */

@@ -15,11 +15,18 @@ import {
   isOrdered,
   isReduction,
   monoidOf,
+  reductionOf,
   reductionsOf,
 } from '../../fusion/kernel/arithmetic.js';
 import { dropUnitAxes, firstOfBatch, mergeAxes } from '../../fusion/kernel/axes.js';
 import { create } from '../../fusion/kernel/instruction.js';
-import { type Access, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
+import {
+  type Access,
+  type Instruction,
+  type Kernel,
+  product,
+  sameNumbers,
+} from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { SHORT_REDUCTION } from '../../graph/reductions.js';
@@ -76,7 +83,8 @@ function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel
   const tape = reads.length > 0 ? reads : [create.constant(dtype, 0)];
   // A monoid has other layouts than sums; which one it is makes no difference.
   const monoid = monoidOf(kernel.tape[position]!);
-  const reduce = monoid === undefined ? create.reduce(dtype, 'sum', [0]) : create.combine(dtype, monoid, [0]);
+  const name = isProduct(kernel.tape[position]!) ? 'prod' : 'sum';
+  const reduce = monoid === undefined ? create.reduce(dtype, name, [0]) : create.combine(dtype, monoid, [0]);
   return { ...walked, tape: [...tape, reduce] };
 }
 
@@ -98,6 +106,8 @@ function compareLoads({ buffers }: Kernel): (one: Load, other: Load) => number {
   };
 }
 
+const isProduct = (i: Instruction): boolean => reductionOf(i) === 'prod';
+
 /** The access of a gather without the index. */
 function withoutIndex(access: Access): Access {
   if (access.index === undefined) return access;
@@ -116,6 +126,8 @@ function orderOfSums(kernel: Kernel, blocking: Blocking): string | undefined {
   const first = kernel.parallel.length;
   const { laneAxes, take, rowAxis, rows, width } = blocking;
   const kind = laneKindOf(kernel, blocking);
+  // Lanes would have elements far from one another, whose products overflow where those of neighbours do not.
+  if (kind === 'both' && kernel.tape.some(isProduct)) return undefined;
   const after = (axis: number): number => product(sizes.slice(axis + 1));
   const isWhole = laneAxes.length === 0 || take === sizes[laneAxes[0]!];
   if (rowAxis >= first && rows > 1 && rowAxis !== laneAxes[0]) {
