@@ -6,7 +6,10 @@
  *     WEFT_COMPANY=5000 npx vitest run --project all test/conformance/company.test.ts
  */
 import { describe, expect, it } from 'vitest';
+import { compute, type Lazy } from '../../src/index.js';
+import { toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
+import { randomValues } from '../support/random.js';
 import { companyOf, differencesIn, type KindName } from '../support/random-company.js';
 
 const { WEFT_COMPANY, WEFT_COMPANY_SEED } = process.env;
@@ -49,3 +52,12 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     });
   },
 );
+
+it('complex products have the same bits turned, alone and beside the product', async () => {
+  const of = (shape: readonly number[], seed: number): Lazy => toLazy(randomValues('complex64', shape, seed));
+  const product = of([24, 17], 1).matmul(of([17, 40], 2));
+  const turned = product.transpose();
+  const alone = await turned.compute({ device: 'cpu' });
+  const [beside] = await compute([turned, product], { device: 'cpu' });
+  expect(beside!.data).toEqual(alone.data);
+});

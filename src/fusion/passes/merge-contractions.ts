@@ -13,7 +13,7 @@
  * they have alone: sums and diagonals always, which take less work than the product; products of products where both take less
  * work than the outer one, so that they do also where the inner one is computed for others. A permuted product has the
  * bits of the product: it is a view of it where rows and columns in each other's place are another call of a library
- * (`isTurnedAlike`), and where a reduction reads it, whose order follows from how the product lies in memory.
+ * (`isTurnedAlike`) or the numbers are complex, and where a reduction reads it, whose order follows from how the product lies in memory.
  */
 import { byteLengthOf, isComplex, isFloat } from '../../graph/dtype.js';
 import {
@@ -124,7 +124,9 @@ const permuteOfContract =
     const contract = editor.node(node.inputs[0]!);
     if (contract.kind !== 'contract' || kept.has(contract.id)) return undefined;
     const output = node.view.order.map((axis) => contract.output[axis]!);
-    if (!isTurnedAlike && isTurned(contract, output)) return undefined;
+    // The imaginary part of a product rounds by which factor comes first.
+    const isAlike = isTurnedAlike && !isComplex(contract.dtype);
+    if (!isAlike && isTurned(contract, output)) return undefined;
     return editor.add({ ...withoutId(contract), output, shape: node.shape });
   };
 
