@@ -49,6 +49,10 @@ it('shares rows where that is as fast, and where it cannot be otherwise', () => 
   const squares = x.square();
   expect(scheduleOf(squares.sub(column(squares.mean(1))))).not.toContain('lanes');
   expect(scheduleOf(squares.softmax(1))).toContain('lanes');
+  // `expf` ends with a product.
+  const powers = x.exp();
+  expect(scheduleOf(powers.sub(column(powers.mean(1))))).not.toContain('lanes');
+  expect(scheduleOf(x.logSoftmax(1))).toContain('lanes');
 });
 
 it.skipIf(withoutNvrtc)(`compiles${whyNoNvrtc}`, async () => {

@@ -19,8 +19,9 @@ import {
   sameNumbers,
 } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
-import { byteLengthOf, type DType } from '../../../graph/dtype.js';
+import { byteLengthOf, type DType, isInteger } from '../../../graph/dtype.js';
 import { denseStrides } from '../../../graph/graph.js';
+import type { OpName } from '../../../graph/ops.js';
 import { isExactReduction, reductionRow } from '../../../graph/reductions.js';
 import { ACCESS_BYTES } from '../chunks.js';
 import { isInTurn } from './in-turn.js';
@@ -112,9 +113,14 @@ function wordsOf(kernel: Kernel, elements: number): number {
   );
 }
 
+/** Ops whose last operation is no multiplication: `expf` ends with one. */
+const ROUNDED: ReadonlySet<OpName | undefined> = new Set<OpName | undefined>([
+  undefined, 'add', 'subtract', 'divide', 'maximum', 'minimum', 'abs', 'sqrt', 'log', 'log1p', 'tanh', 'where', 'floor',
+]); // biome-ignore format: a list
+
 /**
- * Whether an element takes a product of its row, or two sums take one of elements: p − Σp of p = xy. The compiler may compute them
- * with a sum at once, or not, by how many elements of a thread do, and by whether both are behind one condition.
+ * Whether an element takes a product of its row in a sum, or two sums take one of elements: p − Σp of p = xy. The compiler may
+ * compute them with a sum at once, or not, by how many elements of a thread do, and by whether both are behind one condition.
  */
 function addsProducts(kernel: Kernel): boolean {
   const { tape } = kernel;
@@ -128,7 +134,7 @@ function addsProducts(kernel: Kernel): boolean {
   const sumsOf = (position: number): number[] =>
     [...tape.keys()].filter((at) => isSum(tape[at]!) && argumentsOf(tape[at]!).includes(position));
   return tape.some((i, position) => {
-    if (!['multiply', 'square'].includes(opOf(i) ?? '')) return false;
+    if (ROUNDED.has(opOf(i)) || isInteger(i.dtype)) return false;
     const takers = sumsOf(position);
     return element[position] ? takers.length > 1 : takers.some((at) => element[at]);
   });
