@@ -82,15 +82,13 @@ struct VectorNegative {
 struct VectorMaximum {
   template <typename V>
   static V run(V a, V b) {
-    const V larger = a > b ? a : b;
-    return a != a ? a : larger;
+    return largerOf(a, b);
   }
 };
 struct VectorMinimum {
   template <typename V>
   static V run(V a, V b) {
-    const V smaller = a < b ? a : b;
-    return a != a ? a : smaller;
+    return smallerOf(a, b);
   }
 };
 

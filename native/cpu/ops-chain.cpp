@@ -32,15 +32,13 @@ struct TakeSum {
 struct TakeMin {
   template <typename V>
   static V combine(V a, V b) {
-    const V smaller = a < b ? a : b;
-    return a == a ? smaller : a;
+    return smallerOf(a, b);
   }
 };
 struct TakeMax {
   template <typename V>
   static V combine(V a, V b) {
-    const V larger = a > b ? a : b;
-    return a == a ? larger : a;
+    return largerOf(a, b);
   }
 };
 

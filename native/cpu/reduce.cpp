@@ -36,7 +36,6 @@ template <typename T>
 constexpr T kSmallest = std::is_floating_point_v<T> ? -kLargest<T>
                         : std::is_signed_v<T>       ? static_cast<T>(-kLargest<T> - 1)
                                                     : T(0);
-// A comparison with NaN is false, so that the second is taken; a first that is NaN stays.
 struct Min {
   template <typename T>
   static constexpr T identity() {
@@ -44,8 +43,7 @@ struct Min {
   }
   template <typename V>
   static V combine(V a, V b) {
-    const V smaller = a < b ? a : b;
-    return a == a ? smaller : a;
+    return smallerOf(a, b);
   }
 };
 struct Max {
@@ -55,8 +53,7 @@ struct Max {
   }
   template <typename V>
   static V combine(V a, V b) {
-    const V larger = a > b ? a : b;
-    return a == a ? larger : a;
+    return largerOf(a, b);
   }
 };
 // On booleans, which are bytes of 0 or 1.

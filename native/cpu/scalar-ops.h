@@ -1,6 +1,7 @@
 // Arithmetic and comparison of two scalars: what the loops over lanes are made of. For files compiled once
 // per instruction set.
 #pragma once
+#include "cpu/extremes.h"
 #include "cpu/isa-scope.h"
 
 namespace weft::cpu::WEFT_ISA {
@@ -90,17 +91,13 @@ struct Reciprocal {
 struct Maximum {
   template <typename T>
   static T run(T a, T b) {
-    const T larger = a > b ? a : b;
-    if constexpr (std::is_floating_point_v<T>) return a != a ? a : larger;
-    return larger;
+    return largerOf(a, b);
   }
 };
 struct Minimum {
   template <typename T>
   static T run(T a, T b) {
-    const T smaller = a < b ? a : b;
-    if constexpr (std::is_floating_point_v<T>) return a != a ? a : smaller;
-    return smaller;
+    return smallerOf(a, b);
   }
 };
 

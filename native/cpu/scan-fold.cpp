@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
@@ -10,6 +11,18 @@ namespace {
 
 // A column alone is combined in so many parts at a time.
 constexpr int64_t kFoldParts = 8;
+
+// The better of two numbers. -0 is less than 0, as in every reduction: a scan itself keeps the first of equal
+// ones.
+template <typename N>
+typename N::Wide chosen(typename N::Wide a, typename N::Wide b) {
+  using Wide = typename N::Wide;
+  if constexpr (N::kSelects && std::is_floating_point_v<Wide>) {
+    const bool isLarger = N::identity() < 0;
+    return (a == 0) & (b == 0) & (isLarger == std::signbit(a)) ? b : N::choose(a, b);
+  }
+  return N::choose(a, b);
+}
 
 template <typename N>
 class TypedFold : public ScanFold {
@@ -38,7 +51,7 @@ class TypedFold : public ScanFold {
   }
 
   void end(int64_t at) override {
-    for (int64_t p = 1; columns_ == 1 && p < kFoldParts; p++) sums_[0] = N::choose(sums_[0], sums_[p]);
+    for (int64_t p = 1; columns_ == 1 && p < kFoldParts; p++) sums_[0] = chosen<N>(sums_[0], sums_[p]);
     for (int64_t c = 0; c < columns_; c++) out_[at + c] = N::round(sums_[c]);
   }
 
@@ -48,7 +61,7 @@ class TypedFold : public ScanFold {
     const int64_t width = columns_ == 1 ? kFoldParts : columns_;
     for (int64_t at = 0; at < count; at += width) {
       const int64_t own = std::min(width, count - at);
-      for (int64_t c = 0; c < own; c++) sums_[c] = N::choose(sums_[c], N::widen(elements[at + c]));
+      for (int64_t c = 0; c < own; c++) sums_[c] = chosen<N>(sums_[c], N::widen(elements[at + c]));
     }
   }
 

@@ -75,7 +75,7 @@ class VectorCode {
   virtual void invert(int out, int a) = 0;
   virtual void zero(int out) = 0;
 
-  // Integers wrap and are not divided. Extremes are `a` where that is NaN, else a > b ? a : b (a < b).
+  // Integers wrap and are not divided. Extremes are as in extremes.h.
   // Products of 64 bits and extremes may use the scratches.
   virtual void arithmetic(Arithmetic op, DType dtype, int out, VectorOperand a, VectorOperand b) = 0;
   // Of floats.

@@ -8,14 +8,14 @@ namespace weft::cpu::jit::arm64 {
 constexpr uint32_t kDouble = 1u << 22, kWide = 1u << 22;
 
 // out = a op b.
-constexpr uint32_t kAnd = 0x4e201c00, kBic = 0x4e601c00, kOrr = 0x4ea01c00, kOrn = 0x4ee01c00,
-                   kEor = 0x6e201c00;
+constexpr uint32_t kAnd = 0x4e201c00, kBic = 0x4e601c00, kOrr = 0x4ea01c00, kEor = 0x6e201c00;
 constexpr uint32_t kAdd = 0x4ea08400, kSub = 0x6ea08400, kMul = 0x4ea09c00;
 constexpr uint32_t kSmax = 0x4ea06400, kSmin = 0x4ea06c00, kUmax = 0x6ea06400, kUmin = 0x6ea06c00;
 constexpr uint32_t kCmeq = 0x6ea08c00, kCmgt = 0x4ea03400, kCmge = 0x4ea03c00, kCmhi = 0x6ea03400,
                    kCmhs = 0x6ea03c00;
 constexpr uint32_t kSshl = 0x4ea04400, kUshl = 0x6ea04400;
 constexpr uint32_t kFadd = 0x4e20d400, kFsub = 0x4ea0d400, kFmul = 0x6e20dc00, kFdiv = 0x6e20fc00;
+constexpr uint32_t kFmax = 0x4e20f400, kFmin = 0x4ea0f400;
 constexpr uint32_t kFcmeq = 0x4e20e400, kFcmge = 0x6e20e400, kFcmgt = 0x6ea0e400;
 // Of 2 numbers of 32 bits, the products of 64.
 constexpr uint32_t kSmull = 0x0ea0c000;

@@ -89,17 +89,12 @@ void Arm64Code::arithmetic(Arithmetic op, DType dtype, int out, VectorOperand a,
 }
 
 void Arm64Code::extreme(bool isLargest, DType dtype, int out, int a, int b) {
-  if (!isFloat(dtype) && !isWide(dtype)) {
+  if (isFloat(dtype)) return to_.vector(of(dtype, isLargest ? kFmax : kFmin), out, a, b);
+  if (!isWide(dtype)) {
     if (isUnsigned(dtype)) return to_.vector(isLargest ? kUmax : kUmin, out, a, b);
     return to_.vector(isLargest ? kSmax : kSmin, out, a, b);
   }
-  const uint32_t greater = isFloat(dtype) ? kFcmgt : isUnsigned(dtype) ? kCmhi : kCmgt;
-  to_.vector(of(dtype, greater), out, isLargest ? a : b, isLargest ? b : a);
-  if (isFloat(dtype)) {
-    // Or where the first is a NaN.
-    to_.vector(of(dtype, kFcmeq), kFirstScratch, a, a);
-    to_.vector(kOrn, out, out, kFirstScratch);
-  }
+  to_.vector(of(dtype, isUnsigned(dtype) ? kCmhi : kCmgt), out, isLargest ? a : b, isLargest ? b : a);
   to_.vector(kBsl, out, a, b);
 }
 

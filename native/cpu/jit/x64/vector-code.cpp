@@ -124,16 +124,29 @@ void X64Code::floatArithmetic(Arithmetic op, DType dtype, int out, VectorOperand
   constexpr uint8_t kBytes[] = {0x58, 0x5c, 0x59, 0x5e, 0x5d, 0x5f};
   const Opcode opcode = ofFloats(dtype, kBytes[static_cast<int>(op)]);
   if (op < Arithmetic::minimum) return emit(opcode, out, inRegister(a, out), b);
-  // The processor's gives the second number where one is a NaN; ours the first where that is.
   const int first = inRegister(a, kFirstScratch);
-  emit(opcode, out, first, b);
   if (hasWide()) {
-    // vfixupimm: by its table, the first number where that is a NaN (classes 0 and 1), else as it is.
-    emit({1, 3, 0x54, isDouble(dtype)}, out, first, to_.constant(0x0000001100000011), 0);
+    // vrange, which gives the other number where one is a NaN; vfixupimm: by its table, a number where that
+    // is a NaN (classes 0 and 1), else as it is.
+    const int second = inRegister(b, kSecondScratch);
+    emit({1, 3, 0x50, isDouble(dtype)}, out, first, vectorRegister(second),
+         op == Arithmetic::minimum ? 4 : 5);
+    for (const int number : {second, first})
+      emit({1, 3, 0x54, isDouble(dtype)}, out, number, to_.constant(0x0000001100000011), 0);
     return;
   }
-  compareFloats(isDouble(dtype), kUnordered, kSecondScratch, first, vectorRegister(first));
-  select(out, kSecond, vectorRegister(first), vectorRegister(out));
+  // The processor's gives the second of zeros, and where one is a NaN: both ways, of which the signs of zeros
+  // follow.
+  emit(opcode, out, first, b);
+  emit(opcode, kSecondScratch, inRegister(b, kSecondScratch), vectorRegister(first));
+  if (op == Arithmetic::minimum)
+    bitOr(out, out, kSecond);
+  else
+    bitAnd(out, out, kSecond);
+  compareFloats(isDouble(dtype), kUnordered, kSecondScratch, first, b);
+  // The NaN of two numbers, the first of two.
+  floatArithmetic(Arithmetic::add, dtype, kFirstScratch, vectorRegister(first), b);
+  select(out, kSecond, kFirst, vectorRegister(out));
 }
 
 void X64Code::integerArithmetic(Arithmetic op, DType dtype, int out, VectorOperand a, VectorOperand b) {

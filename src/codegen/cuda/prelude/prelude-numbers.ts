@@ -76,10 +76,14 @@ __device__ __forceinline__ bool weft_isfinite(double a) { return fabs(a) < __lon
 __device__ __forceinline__ bool weft_signbit(float a) { return __float_as_int(a) < 0; }
 __device__ __forceinline__ bool weft_signbit(double a) { return __double_as_longlong(a) < 0; }`),
   piece(`
-/* NaN if either is NaN. */
+/* NaN if either is NaN; -0 is less than 0. */
 template <class T>
 __device__ __forceinline__ T weft_maximum(T a, T b) {
-  return a > b || a != a ? a : b;
+  return a > b ? a : b;
+}
+__device__ __forceinline__ double weft_maximum(double a, double b) {
+  const long long both = __double_as_longlong(a) & __double_as_longlong(b);
+  return a > b || a != a ? a : a == b ? __longlong_as_double(both) : b;
 }
 __device__ __forceinline__ float weft_maximum(float a, float b) {
   float r;
@@ -87,10 +91,14 @@ __device__ __forceinline__ float weft_maximum(float a, float b) {
   return r;
 }`),
   piece(`
-/* NaN if either is NaN. */
+/* NaN if either is NaN; -0 is less than 0. */
 template <class T>
 __device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
+  return a < b ? a : b;
+}
+__device__ __forceinline__ double weft_minimum(double a, double b) {
+  const long long both = __double_as_longlong(a) | __double_as_longlong(b);
+  return a < b || a != a ? a : a == b ? __longlong_as_double(both) : b;
 }
 __device__ __forceinline__ float weft_minimum(float a, float b) {
   float r;

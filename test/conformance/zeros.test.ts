@@ -1,0 +1,78 @@
+/**
+ * Extremes of zeros of both signs: -0 is less than 0, so that an extreme has one sign in any order, beside whatever is
+ * computed with it: by ops, reductions of short and long rows and columns, and of running extremes.
+ */
+import { describe, expect, it } from 'vitest';
+import { compute, type Lazy, lazy, type NDArray } from '../../src/index.js';
+import { backends, isSimulated } from '../support/backends.js';
+
+const SHAPES: readonly (readonly [number, number])[] = [
+  [3, 7],
+  [40, 16],
+  [9, 1000],
+  [1000, 9],
+  [300, 300],
+  [2, 40_000],
+];
+
+/** Zeros, of which those at some places are negative. */
+function zeros(
+  dtype: 'float32' | 'float64',
+  [rows, columns]: readonly [number, number],
+  every: number,
+): Lazy {
+  const data = new (dtype === 'float32' ? Float32Array : Float64Array)(rows * columns);
+  for (let k = 0; k < data.length; k++) data[k] = (k * 7) % 11 < every ? -0 : 0;
+  return lazy({ data, shape: [rows, columns] });
+}
+
+/** The sign that an extreme of some zeros has. */
+const isNegative = (values: readonly number[], op: 'max' | 'min'): boolean =>
+  op === 'max' ? values.every((x) => Object.is(x, -0)) : values.some((x) => Object.is(x, -0));
+
+const devices = backends().filter((device) => device === 'cpu' || device.startsWith('cuda'));
+describe.each(devices)('zeros on %s', (device) => {
+  describe.each(['float32', 'float64'] as const)('of %s', (dtype) => {
+    it.each(isSimulated(device) ? SHAPES.slice(1, 4) : SHAPES)(
+      'have one extreme, of (%i, %i)',
+      async (rows, columns) => {
+        for (const every of [1, 5, 10, 11]) {
+          const x = zeros(dtype, [rows, columns], every);
+          const { data } = await x.compute({ device: 'cpu' });
+          const at = (i: number, j: number): number => Number((data as Float64Array)[i * columns + j]);
+          const column = (j: number): number[] => Array.from({ length: rows }, (_, i) => at(i, j));
+          const row = (i: number): number[] => Array.from({ length: columns }, (_, j) => at(i, j));
+          for (const op of ['max', 'min'] as const) {
+            const running = op === 'max' ? x.cumulativeMax(1) : x.cumulativeMin(1);
+            const other = x.flip(0);
+            const pair = op === 'max' ? x.maximum(other) : x.minimum(other);
+            const results = await compute([x[op](), x[op](0), x[op](1), running, running[op](1), pair], {
+              device,
+            });
+            const signs = results.map(({ data }) =>
+              Array.from(data as Float64Array, (value) => Object.is(value, -0)),
+            );
+            expect(signs[0], `${op} of all`).toEqual([isNegative([...(data as Float64Array)], op)]);
+            expect(signs[1], `${op} of columns`).toEqual(
+              Array.from({ length: columns }, (_, j) => isNegative(column(j), op)),
+            );
+            const ofRows = Array.from({ length: rows }, (_, i) => isNegative(row(i), op));
+            expect(signs[2], `${op} of rows`).toEqual(ofRows);
+            const stored = await lazy(results[3] as NDArray)
+              [op](1)
+              .compute({ device });
+            expect(results[4]!.data, `${op} of the running ${op}`).toEqual(stored.data);
+            const alone = await x[op](1).compute({ device });
+            expect(alone.data, `${op} of rows alone`).toEqual(results[2]!.data);
+            expect(signs[5], `${op} of two`).toEqual(
+              Array.from({ length: rows * columns }, (_, k) => {
+                const [i, j] = [Math.floor(k / columns), k % columns];
+                return isNegative([at(i, j), at(rows - 1 - i, j)], op);
+              }),
+            );
+          }
+        }
+      },
+    );
+  });
+});
