@@ -7,10 +7,14 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-/* NaN if either is NaN. */
+/* NaN if either is NaN; -0 is less than 0. */
 template <class T>
 __device__ __forceinline__ T weft_maximum(T a, T b) {
-  return a > b || a != a ? a : b;
+  return a > b ? a : b;
+}
+__device__ __forceinline__ double weft_maximum(double a, double b) {
+  const long long both = __double_as_longlong(a) & __double_as_longlong(b);
+  return a > b || a != a ? a : a == b ? __longlong_as_double(both) : b;
 }
 __device__ __forceinline__ float weft_maximum(float a, float b) {
   float r;
