@@ -93,9 +93,9 @@ async function measuredCalls(cases: readonly CallCase[], device: Device): Promis
   const begun = performance.now();
   for (const call of calls) {
     if (performance.now() - begun > 1e3 * Number(options.seconds)) return found;
-    const { step, plan } = call;
+    const { step, plan, numbers } = call;
     const samples = callRow(step).samples(step) as CallSamples;
-    const seconds = await secondsOfCall(step, samples, { plan, device, tune: false });
+    const seconds = await secondsOfCall(step, samples, { plan, device, tune: false, numbers });
     found.push(measuredCallOf(call, device, seconds * 1e6));
   }
   return found;

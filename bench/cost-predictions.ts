@@ -14,6 +14,7 @@ import { normalize } from '../src/codegen/cuts/domain.js';
 import type { CallStep } from '../src/exec/calls/call.js';
 import { callRow } from '../src/exec/calls/table.js';
 import type { DevicePlan, KernelStep, Step } from '../src/exec/plan/plan.js';
+import { numbersFor, type RunNumbers } from '../src/exec/run/run-numbers.js';
 import { secondsOfCall } from '../src/exec/targets/cpu-call-seconds.js';
 import { launchedWith, secondsOfCudaCall } from '../src/exec/targets/cuda-call-seconds.js';
 import { limitsOf, ratesOf } from '../src/exec/targets/cuda-device.js';
@@ -52,16 +53,17 @@ export interface PlannedCall {
   readonly label: string;
   readonly step: CallStep;
   readonly plan: DevicePlan;
+  readonly numbers: RunNumbers;
 }
 
 /** The calls of an expression on a device that can be timed by themselves. */
 export function callsOf(one: CallCase, device: Device): PlannedCall[] {
-  const { plan } = planOnDevice(canonicalize(one.build().map(({ expr }) => expr)), device, {
-    destination: 'device',
-  });
+  const canonical = canonicalize(one.build().map(({ expr }) => expr));
+  const { plan } = planOnDevice(canonical, device, { destination: 'device' });
+  const numbers = numbersFor(canonical);
   return plan.steps.flatMap((step, k) =>
     step.kind === 'call' && !callRow(step).isEmpty(step) && typeof callRow(step).samples(step) !== 'string'
-      ? [{ label: `${one.family} of ${one.dtype} ${one.size}: ${step.call} ${k}`, step, plan }]
+      ? [{ label: `${one.family} of ${one.dtype} ${one.size}: ${step.call} ${k}`, step, plan, numbers }]
       : [],
   );
 }
