@@ -228,12 +228,35 @@ function wordsOfRow(kernel: Kernel): number {
   return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
 }
 
+/** Loads of elements that lie side by side along the axis of rows, and of those that do not: of columns of rows. */
+function loadsByStride(kernel: Kernel): Record<'along' | 'apart', ReturnType<typeof elementLoadsOf>> {
+  const axis = kernel.parallel.length + kernel.reduced.length - 1;
+  const strideOf = ({ access }: { readonly access: Access }): number => Math.abs(access.strides[axis]!);
+  const loads = elementLoadsOf(kernel);
+  return {
+    along: loads.filter(({ access }) => access.strides[axis] === 1),
+    apart: loads.filter((load) => strideOf(load) > 1),
+  };
+}
+
+/**
+ * Whether most of what is read is columns, whose elements lie a row apart: each thread has a whole row then, and neighbours
+ * read what lies side by side. 2^24 rows of 4 float32 and a label take 0.165 ms on an H200 for 0.310, 2^22 of 16 0.22 for
+ * 0.51.
+ */
+function readsColumns(kernel: Kernel): boolean {
+  const { along, apart } = loadsByStride(kernel);
+  return apart.length > along.length;
+}
+
+/** Rows of columns whose loads are in flight together. */
+const rowsInFlight = (kernel: Kernel): number =>
+  powerOfTwoTo(Math.min(ELEMENTS_IN_FLIGHT, Math.max(1, MOST_IN_FLIGHT / elementLoadsOf(kernel).length)));
+
 /** Chunk length of rows, by the loads that run along them; `multiple` is a multiple of it. */
 function rowWidth(kernel: Kernel, multiple: number): number {
-  const axis = kernel.parallel.length + kernel.reduced.length - 1;
-  const loads = elementLoadsOf(kernel);
-  const along = loads.filter(({ access }) => access.strides[axis] === 1);
-  if (loads.length > 0 && along.length === 0) return 1;
+  const { along } = loadsByStride(kernel);
+  if (readsColumns(kernel) || (along.length === 0 && elementLoadsOf(kernel).length > 0)) return 1;
   return chunkWidth(
     along.map(({ dtype }) => dtype),
     multiple,
@@ -260,7 +283,7 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
   const threadsR = short ?? Math.min(most, powerOfTwoFrom(chunks));
   const threadsP = Math.max(1, THREADS / threadsR);
   const perThread = Math.ceil(chunks / threadsR);
-  const inFlight = loadsInFlight(width);
+  const inFlight = readsColumns(kernel) ? rowsInFlight(kernel) : loadsInFlight(width);
   const unrollR = Math.min(inFlight, powerOfTwoTo(perThread));
   const itemsP =
     rows >= MANY_THREADS / threadsR ? Math.max(1, Math.min(4, Math.floor(inFlight / unrollR))) : 1;
