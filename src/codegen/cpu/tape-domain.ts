@@ -11,7 +11,7 @@ import { castValueOf } from '../../fusion/kernel/arithmetic.js';
 import { dropUnitAxes, mergeAxes } from '../../fusion/kernel/axes.js';
 import { holdsEverywhere } from '../../fusion/kernel/boxes.js';
 import { create, mapInstruction } from '../../fusion/kernel/instruction.js';
-import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
+import { argumentsOf, type Instruction, type Kernel, oncePerKernel } from '../../fusion/kernel/kernel.js';
 import { DTYPE_INFO, type DType, isComplex, isHalf } from '../../graph/dtype.js';
 
 /** The dtypes a cast goes through, the last being its result. Every hop but the last is exact. */
@@ -59,7 +59,7 @@ function dropBounds(kernel: Kernel): Kernel {
 }
 
 /** The same computation in the form the blocking and the encoder work on. */
-export function prepare(kernel: Kernel): Kernel {
+export const prepare = oncePerKernel((kernel): Kernel => {
   const live = dropBounds(splitCasts(withoutDead(kernel)));
   return mergeAxes(dropUnitAxes(live, { keepsReduced: false }));
-}
+});

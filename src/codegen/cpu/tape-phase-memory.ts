@@ -93,7 +93,7 @@ export function phaseMemory({ kernel, blocking, schedule, loops }: TapePlan): Ph
 export function planInTiles(kernel: Kernel, levels: Levels): TapePlan {
   const small = Math.min(SMALL_BYTES, SMALL_PART * trafficOf(kernel).bytesRead);
   let least: { readonly plan: TapePlan; readonly bytes: number } | undefined;
-  for (const blocking of layoutsAlike(kernel, levels).flatMap((each) => narrowed(kernel, each))) {
+  for (const blocking of layoutsAlike(kernel).flatMap((each) => narrowed(kernel, each))) {
     const plan = planBy(kernel, levels, blocking);
     const bytes = leastTileBytes(plan);
     if (bytes <= small) return plan;

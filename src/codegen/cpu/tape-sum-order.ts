@@ -24,6 +24,7 @@ import {
   type Access,
   type Instruction,
   type Kernel,
+  oncePerKernel,
   product,
   sameNumbers,
 } from '../../fusion/kernel/kernel.js';
@@ -213,6 +214,25 @@ function orderAlone(bare: Kernel): OrderAlone {
   };
 }
 
+/** The orders that the reductions of a kernel have alone; once for those that read alike, as sums of many columns do. */
+function ordersAlone(kernel: Kernel, levels: Levels): readonly OrderAlone[] {
+  const known = new Map<string, OrderAlone>();
+  for (const { position } of reductionsOf(kernel)) {
+    if (!isOrdered(kernel, position)) continue;
+    const bare = bareReduction(kernel, levels, position);
+    const read = loadsOf(bare).map(({ access, dtype }) => [dtype, access]);
+    const text = JSON.stringify([
+      bare.parallel,
+      bare.reduced,
+      read,
+      reductionOf(bare.tape.at(-1)!),
+      hasMonoid(bare),
+    ]);
+    if (!known.has(text)) known.set(text, orderAlone(bare));
+  }
+  return [...known.values()];
+}
+
 /** The order of a reduction, as text; `undefined`: it follows from blocks, or the kernel has no blocking of that order. */
 export function orderOfSum(source: Kernel, position: number): string | undefined {
   const kernel = mergeAxes(dropUnitAxes(source, { keepsReduced: false }));
@@ -227,11 +247,10 @@ export function orderOfSum(source: Kernel, position: number): string | undefined
  * ask for different orders, as sums along rows of one array and along columns of another may, those of any order.
  */
 export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Blocking[] {
-  const alone = reductionsOf(kernel)
-    .filter(({ position }) => isOrdered(kernel, position))
-    .map(({ position }) => orderAlone(bareReduction(kernel, levels, position)));
+  const alone = ordersAlone(kernel, levels);
+  const orders = new Set(alone.map(({ order }) => order));
   const has = (blocking: Blocking): boolean =>
-    alone.every(({ order }) => orderOfSums(kernel, blocking) === order);
+    orders.size === 0 || (orders.size === 1 && orders.has(orderOfSums(kernel, blocking)));
   const isAllowed = (blocking: Blocking): boolean =>
     !hasMonoid(kernel) || orderOfSums(kernel, blocking) !== undefined;
   const all = blockingsOf(kernel, levels);
@@ -242,24 +261,26 @@ export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Block
 }
 
 /** The cheapest of them. */
-export const layoutInOrder = (kernel: Kernel, levels: Levels): Blocking => inOrderByTime(kernel, levels)[0]!;
+export const layoutInOrder = (kernel: Kernel): Blocking => inOrderByTime(kernel)[0]!;
 
-function inOrderByTime(kernel: Kernel, levels: Levels): readonly Blocking[] {
+/** Asked for again for numbers of threads. */
+const inOrderByTime = oncePerKernel((kernel): readonly Blocking[] => {
+  const levels = levelsOf(kernel);
   const found = byTime(kernel, levels, blockingsInOrder(kernel, levels));
   return found.length > 0 ? found : [SINGLE];
-}
+});
 
 /** The quickest by so many threads, with the bits of the cheapest; undefined: that one is. */
 export function layoutFor(kernel: Kernel, levels: Levels, threads: number): Blocking | undefined {
   if (isSharedAlike(kernel, threads)) return undefined;
-  const alike = layoutsAlike(kernel, levels);
+  const alike = layoutsAlike(kernel);
   const found = quickest(kernel, levels, alike, threads);
   return found === alike[0] ? undefined : found;
 }
 
 /** The blockings with the bits of the cheapest, from that one on. */
-export function layoutsAlike(kernel: Kernel, levels: Levels): readonly Blocking[] {
-  const [first, ...others] = inOrderByTime(kernel, levels);
+export function layoutsAlike(kernel: Kernel): readonly Blocking[] {
+  const [first, ...others] = inOrderByTime(kernel);
   return [first!, ...others.filter(isAlike(kernel, first!))];
 }
 

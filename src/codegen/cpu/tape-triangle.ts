@@ -40,10 +40,10 @@ export interface TriangleLayout {
 }
 
 /** The triangles of a kernel with the bits of the whole; none: its values are others with axes exchanged. */
-export function trianglesOf(kernel: Kernel, levels: Levels): readonly TriangleLayout[] {
+export function trianglesOf(kernel: Kernel): readonly TriangleLayout[] {
   const axes = mirroredAxes(kernel);
   if (axes === undefined) return [];
-  return layoutsAlike(kernel, levels).flatMap((each) =>
+  return layoutsAlike(kernel).flatMap((each) =>
     sidesOf(kernel, axes).flatMap((side) => {
       const triangle = { axes, side };
       const blocking = withinSquares(kernel, each, triangle);
@@ -54,7 +54,7 @@ export function trianglesOf(kernel: Kernel, levels: Levels): readonly TriangleLa
 
 /** The triangle by which a kernel takes less time than as a whole. */
 export function layoutInTriangle(kernel: Kernel, levels: Levels): TriangleLayout | undefined {
-  const layouts = trianglesOf(kernel, levels);
+  const layouts = trianglesOf(kernel);
   if (layouts.length === 0) return undefined;
   const results = resultNanoseconds(kernel, levels);
   const timeOf = ({ blocking, triangle }: TriangleLayout): number => {
@@ -62,7 +62,7 @@ export function layoutInTriangle(kernel: Kernel, levels: Levels): TriangleLayout
     const ofAll = nanosecondsOf(squareKernel(kernel, triangle), levels, blocking) + results;
     return computedShare(kernel, triangle) * ofAll + TAPE_RATES.square * turned + TAPE_RATES.copy * copied;
   };
-  let least = WORTH * (nanosecondsOf(kernel, levels, layoutInOrder(kernel, levels)) + results);
+  let least = WORTH * (nanosecondsOf(kernel, levels, layoutInOrder(kernel)) + results);
   let found: TriangleLayout | undefined;
   for (const layout of layouts) {
     const time = timeOf(layout);

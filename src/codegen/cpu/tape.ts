@@ -95,7 +95,7 @@ const laidOut = (layOut: LayOut) => {
 
 const wholeLayout = laidOut((kernel, levels) => {
   const half = layoutInTriangle(kernel, levels);
-  return planBy(kernel, levels, half?.blocking ?? layoutInOrder(kernel, levels), half?.triangle);
+  return planBy(kernel, levels, half?.blocking ?? layoutInOrder(kernel), half?.triangle);
 });
 const phaseLayout = laidOut(planInTiles);
 
@@ -142,7 +142,7 @@ export function blockingsOf(source: Kernel): readonly Blocking[] {
 export function walksOf(source: Kernel): readonly Walk[] {
   const kernel = prepare(source);
   const { blocking, triangle } = wholeLayout(source);
-  const [first, ...others] = layoutsAlike(kernel, levelsOf(kernel)) as [Blocking, ...Blocking[]];
+  const [first, ...others] = layoutsAlike(kernel) as [Blocking, ...Blocking[]];
   const alike = new Map(
     [first, ...resized(kernel, first), ...others].map((each) => [printBlocking(each), { blocking: each }]),
   );
