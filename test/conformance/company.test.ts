@@ -61,3 +61,17 @@ it('complex products have the same bits turned, alone and beside the product', a
   const [beside] = await compute([turned, product], { device: 'cpu' });
   expect(beside!.data).toEqual(alone.data);
 });
+
+it.each([
+  [16, 64, 3],
+  [16, 100, 2],
+  [2, 100, 16],
+  [8, 40, 8],
+])('products of %i × %i × %i have the same bits turned, alone and beside the product', async (m, k, n) => {
+  const of = (shape: readonly number[], seed: number): Lazy => toLazy(randomValues('float32', shape, seed));
+  const product = of([m, k], 1).matmul(of([k, n], 2));
+  const turned = product.transpose();
+  const alone = await turned.compute({ device: 'cpu' });
+  const [beside] = await compute([turned, product], { device: 'cpu' });
+  expect(beside!.data).toEqual(alone.data);
+});

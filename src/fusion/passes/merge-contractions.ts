@@ -38,6 +38,9 @@ import { isShortReduction } from './unroll-reductions.js';
 /** More operands than this are not searched together. */
 const MAX_OPERANDS = 12;
 
+/** Rows or columns of a product that has another routine turned, at most. */
+const FLAT = 8;
+
 /** `isTurnedAlike`: whether products of a target have the same bits with rows and columns in each other's place. */
 export const mergeContractions = (isTurnedAlike: boolean) =>
   function* (graph: MutableGraph): Slices<void> {
@@ -124,8 +127,13 @@ const permuteOfContract =
     const contract = editor.node(node.inputs[0]!);
     if (contract.kind !== 'contract' || kept.has(contract.id)) return undefined;
     const output = node.view.order.map((axis) => contract.output[axis]!);
-    // The imaginary part of a product rounds by which factor comes first.
-    const isAlike = isTurnedAlike && !isComplex(contract.dtype);
+    // The imaginary part of a product rounds by which factor comes first, and sums of few columns combine in another order
+    // than those of as few rows.
+    const isFlat = contract.shape.some((extent, axis) => {
+      const isOwn = contract.labels.filter((list) => list.includes(contract.output[axis]!)).length === 1;
+      return isOwn && extent > 1 && extent <= FLAT;
+    });
+    const isAlike = isTurnedAlike && !isComplex(contract.dtype) && !isFlat;
     if (!isAlike && isTurned(contract, output)) return undefined;
     return editor.add({ ...withoutId(contract), output, shape: node.shape });
   };
