@@ -1,7 +1,7 @@
 /**
- * Products that are rounded before they meet a sum, as NumPy computes them. In the text of routines, which kernels
- * may be maps of, NVRTC contracts a product and a sum into one operation (`--fmad=true`), which may differ in the last bit.
- * Called by `distributions.ts`, `even-spacing.ts` and `counted-quantiles.ts`.
+ * Products that are rounded before they meet a sum, as NumPy computes them. NVRTC contracts a product and a sum into one
+ * operation (`--fmad=true`), which may differ in the last bit. Called by `distributions.ts`, `even-spacing.ts` and
+ * `counted-quantiles.ts`.
  */
 import type { Expr } from './expr.js';
 import { map, type Operand } from './infer.js';

@@ -127,7 +127,7 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
         for (int x = 0; x < 4; ++x) {
           const float v2 = (q0[y / 4].v[y % 4] - q1[x / 4].v[x % 4]);
           const float v3 = (v2 * v2);
-          a4[y][x] = fmaf(v2, v2, a4[y][x]);
+          a4[y][x] = (a4[y][x] + v3);
         }
       }
     }

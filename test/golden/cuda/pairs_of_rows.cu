@@ -88,7 +88,7 @@ pairs_of_rows_outer_product(unsigned int first_x, int n0, int n1, const float* _
         for (int x = 0; x < 8; ++x) {
           const float v2 = (q0[y / 4].v[y % 4] - q1[x / 4].v[x % 4]);
           const float v3 = (v2 * v2);
-          a4[y][x] = fmaf(v2, v2, a4[y][x]);
+          a4[y][x] = (a4[y][x] + v3);
         }
       }
     }

@@ -188,7 +188,7 @@ pairs_of_slots_in_tiles_outer_product_partial(unsigned int first_x, int n0, int 
         #pragma unroll
         for (int x = 0; x < 6; ++x) {
           const float v2 = (q0[y / 2].v[y % 2] * q1[x / 2].v[x % 2]);
-          a3[y][x] = fmaf(q0[y / 2].v[y % 2], q1[x / 2].v[x % 2], a3[y][x]);
+          a3[y][x] = (a3[y][x] + v2);
         }
       }
     }

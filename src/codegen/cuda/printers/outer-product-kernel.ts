@@ -5,7 +5,6 @@
  * combines in slot order.
  */
 import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
-import { opOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body, type Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
@@ -283,35 +282,13 @@ class OuterProductTile {
     const scope: Scope = { coordinates: this.#pairCoordinates(own), known };
     this.#pairs(() => {
       this.#body.print(out, own, scope, this.#params);
-      for (const { position, name, monoid, isInTurn } of this.#accumulators) {
+      for (const { position, name, monoid } of this.#accumulators) {
         const args = argumentsOf(kernel.tape[position]!).map((arg) =>
           this.#body.value(arg, scope, this.#params),
         );
-        const factors = isInTurn ? undefined : this.#factorsOf(position, known);
-        const [x, y] = factors?.map((factor) => this.#body.value(factor, scope, this.#params)) ?? [];
-        const next =
-          factors === undefined
-            ? monoid.push(`${name}[y][x]`, args)
-            : `${monoid.type === 'float' ? 'fmaf' : 'fma'}(${x}, ${y}, ${name}[y][x])`;
-        out.line(`${name}[y][x] = ${next};`);
+        out.line(`${name}[y][x] = ${monoid.push(`${name}[y][x]`, args)};`);
       }
     });
-  }
-
-  /**
-   * The factors of what a sum of floats is pushed, which join it by a multiply-add as in a matrix product. Products of pairs
-   * are not stored, so that no sum reads them otherwise; those of short sums, which have the order of other schedules, are rounded.
-   */
-  #factorsOf(position: number, known: ReadonlyMap<number, string>): readonly [number, number] | undefined {
-    const { tape } = this.#body.kernel;
-    const reduction = reductionsOf(this.#body.kernel).find((one) => one.position === position)!;
-    const [term] = argumentsOf(tape[position]!);
-    const instruction = tape[term!]!;
-    const isOf = reduction.name === 'sum' && reduction.taken === instruction.dtype && !known.has(term!);
-    if (!isOf || (instruction.dtype !== 'float32' && instruction.dtype !== 'float64')) return undefined;
-    const [x, y] = argumentsOf(instruction);
-    const op = opOf(instruction);
-    return op === 'multiply' ? [x!, y!] : op === 'square' ? [x!, x!] : undefined;
   }
 
   /** Coordinates for index arithmetic on a pair, printed only where there is some. */
