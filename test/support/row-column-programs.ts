@@ -9,7 +9,7 @@ const alongWeights = (rows: Lazy, slopes: Lazy): Lazy => slopes.slice(null, 'new
 
 export const ROW_COLUMN_PROGRAMS: Readonly<Record<string, Program>> = {
   'the gradient of logistic regression': {
-    inputs: [x([N, 16]), x([N]), x([16])],
+    inputs: [x([N, 6]), x([N]), x([6])],
     build: (rows, labels, weights) => alongWeights(rows!, rows!.mul(weights!).sum(1).sigmoid().sub(labels!)),
   },
   'the gradient of logistic regression, by products': {

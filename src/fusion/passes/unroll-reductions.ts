@@ -44,7 +44,7 @@ const MAX_NODES = 128;
 const MAX_PAIR_TERMS = 4;
 const LEAST_PAIRS = 8;
 /** Columns of rows that are read once for a reduction of each row and one of each column, and how many times more rows there are. */
-const MOST_COLUMNS = 16;
+const MOST_COLUMNS = 8;
 const LEAST_ROWS = 16;
 
 /** The pass for a target, by the order of its sums; without, short ones are written out where nobody else reads them. */
