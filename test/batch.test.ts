@@ -44,14 +44,22 @@ describe('a batch', () => {
   });
 
   it('streams results in either order', async () => {
-    const jobs = (): Job[] =>
-      [60, 5, 5, 5].map((ms, k) => async () => {
-        await setTimeout(ms);
-        return sumOf(k);
-      });
     const seen = async (order: 'input' | 'completed'): Promise<number[]> => {
+      let release = (): void => undefined;
+      const others = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      // The first one waits for the three others.
+      const first = async (): Promise<Lazy> => {
+        await others;
+        return sumOf(0);
+      };
+      const onProgress = ({ done }: BatchProgress): void => {
+        if (done === 3) release();
+      };
+      const jobs: Job[] = [first, ...[1, 2, 3].map((k) => () => sumOf(k))];
       const indices: number[] = [];
-      for await (const { index } of batch(jobs(), { ...CPU, order })) indices.push(index);
+      for await (const { index } of batch(jobs, { ...CPU, order, onProgress })) indices.push(index);
       return indices;
     };
     expect(await seen('input')).toEqual([0, 1, 2, 3]);

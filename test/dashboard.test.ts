@@ -303,11 +303,11 @@ describe('a dashboard', () => {
   });
 });
 
-/** A program of its own; `whenTold` is called with each of its lines on stderr. */
+/** A program of its own; `whenTold` is called with what it has written to stderr, and a function that writes to its stdin. */
 function runProgram(
   code: string,
   port: string,
-  whenTold: (line: string) => void = () => undefined,
+  whenTold: (text: string, tell: () => void) => void = () => undefined,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const index = fileURLToPath(new URL('../dist/weft/index.js', import.meta.url));
   const source = `const { lazy } = await import(${JSON.stringify(index)});\n${code}`;
@@ -319,7 +319,7 @@ function runProgram(
   });
   child.stderr.on('data', (text) => {
     stderr += text;
-    whenTold(stderr);
+    whenTold(stderr, () => child.stdin.write('\n'));
   });
   return new Promise((resolve) => child.once('close', (status) => resolve({ code: status, stdout, stderr })));
 }
@@ -329,12 +329,17 @@ describe.concurrent('WEFT_DASHBOARD', () => {
     let events: Promise<string> | undefined;
     const { code, stdout } = await runProgram(
       `await lazy([1, 2]).sum().compute({ device: 'cpu' });
-       await new Promise((resolve) => setTimeout(resolve, 400));
+       await new Promise((resolve) => process.stdin.once('data', resolve));
+       process.stdin.destroy();
        console.log((await lazy([3, 4]).prod().compute({ device: 'cpu' })).item());`,
       '0',
-      (stderr) => {
+      (stderr, tell) => {
         const [, url] = /dashboard at (\S+)/.exec(stderr) ?? [];
-        if (url !== undefined) events ??= fetch(new URL('events', url)).then((answer) => answer.text());
+        if (url === undefined) return;
+        events ??= fetch(new URL('events', url)).then((answer) => {
+          tell();
+          return answer.text();
+        });
       },
     );
     expect([code, stdout]).toEqual([0, '12\n']);

@@ -171,9 +171,9 @@ describe('the range of an array', () => {
   it('is found at once, however many ways lead to a node', () => {
     let x = toLazy(randomIntegers('int32', [4], 5, 0, 9));
     for (let k = 0; k < 200; k++) x = x.add(x);
-    const before = performance.now();
+    const before = process.cpuUsage();
     knownRange(x.expr);
-    expect(performance.now() - before).toBeLessThan(400);
+    expect(process.cpuUsage(before).user).toBeLessThan(400_000);
   });
 
   it('has all elements of extreme numbers', async () => {
