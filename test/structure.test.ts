@@ -54,7 +54,7 @@ it('nobody asks which kind a device is, or reads its name', () => {
  * `Instruction` from everybody who does not ask for its form.
  */
 const READS_INSTRUCTIONS = [
-  'codegen/cpu/tape.ts',
+  'codegen/cpu/tape-encoder.ts',
   'codegen/cuda/body.ts',
   'fusion/kernel/algebra.ts',
   'fusion/kernel/arithmetic.ts',
