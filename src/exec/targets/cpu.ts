@@ -14,6 +14,7 @@ import {
   WITH_CPU_ROUTINES,
   writeRowsOf,
 } from '../../fusion/passes/pipeline.js';
+import { isComplex } from '../../graph/dtype.js';
 import { cpuAttention } from '../calls/attention-choice.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
@@ -83,12 +84,19 @@ function hostTotalBytes(): number {
   return knownHostBytes;
 }
 
+/** Rows or columns of a product that has another routine turned, at most. */
+const FLAT = 8;
+
 /** Operands are packed from where they lie, batches are tasks of threads: no copies, whatever the strides. */
 const PRODUCTS: ProductTraits = {
   hasOwnProducts: true,
   isReadable: asStrided,
   channels: 9,
   attention: { canMap: isElementTape, choose: cpuAttention },
+  // The imaginary part of a product rounds by which factor comes first, and sums of few columns combine in another order than
+  // those of as few rows.
+  isTurnedAlike: (dtype, extents) =>
+    !isComplex(dtype) && !extents.some((extent) => extent > 1 && extent <= FLAT),
 };
 
 /** Bytes of a state that take as long to write as a step of its own does to begin. */

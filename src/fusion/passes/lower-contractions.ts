@@ -28,7 +28,7 @@ import type { AttentionTraits } from './attention-traits.js';
 import type { ContractionReport } from './contraction-report.js';
 import { copiedBytes, type ProductCosts, suitsKernel } from './kernel-contractions.js';
 import { type Context, type InKernel, NEVER, type Tf32Traits } from './lowering-context.js';
-import { hasContractions } from './merge-contractions.js';
+import { hasContractions, type IsTurnedAlike } from './merge-contractions.js';
 import { isNarrow } from './narrow-products.js';
 import { PairProducts, suitsLibrary } from './pair-products.js';
 import type { CallTraits } from './product-costs.js';
@@ -58,8 +58,8 @@ export interface ProductTraits {
   readonly attention?: AttentionTraits;
   /** Places along short axes that its kernels compute together; without it, those of packs of a GPU. */
   readonly channels?: number;
-  /** Whether a product has the same bits with rows and columns in each other's place: without it, it has. */
-  readonly isTurnedAlike?: boolean;
+  /** Without it, all products have the same bits with rows and columns in each other's place. */
+  readonly isTurnedAlike?: IsTurnedAlike;
   /** Whether its library's products may be Weft's own. */
   readonly hasOwnProducts?: boolean;
 }

@@ -12,10 +12,10 @@
  * A form is taken for what an expression is, not for who else reads its parts, so that results have the bits that
  * they have alone: sums and diagonals always, which take less work than the product; products of products where both take less
  * work than the outer one, so that they do also where the inner one is computed for others. A permuted product has the
- * bits of the product: it is a view of it where rows and columns in each other's place are another call of a library
- * (`isTurnedAlike`) or the numbers are complex, and where a reduction reads it, whose order follows from how the product lies in memory.
+ * bits of the product: it is a view of it where a target computes other bits with rows and columns in each other's place
+ * (`IsTurnedAlike`), and where a reduction reads it, whose order follows from how the product lies in memory.
  */
-import { byteLengthOf, isComplex, isFloat } from '../../graph/dtype.js';
+import { byteLengthOf, type DType, isComplex, isFloat } from '../../graph/dtype.js';
 import {
   type Graph,
   type GraphNode,
@@ -38,11 +38,13 @@ import { isShortReduction } from './unroll-reductions.js';
 /** More operands than this are not searched together. */
 const MAX_OPERANDS = 12;
 
-/** Rows or columns of a product that has another routine turned, at most. */
-const FLAT = 8;
+/**
+ * Whether a target computes the same bits of a product with rows and columns in each other's place. `extents`: of the axes
+ * that only one of its factors has.
+ */
+export type IsTurnedAlike = (dtype: DType, extents: readonly number[]) => boolean;
 
-/** `isTurnedAlike`: whether products of a target have the same bits with rows and columns in each other's place. */
-export const mergeContractions = (isTurnedAlike: boolean) =>
+export const mergeContractions = (isTurnedAlike: IsTurnedAlike = () => true) =>
   function* (graph: MutableGraph): Slices<void> {
     if (!canMerge(graph)) return;
     const kept = new Set([...sharedNodes(graph), ...reducedNodes(graph)]);
@@ -121,27 +123,27 @@ const sumOfContract: Rule = (node, editor) => {
 
 /** `kept`: contractions that stay as they are. */
 const permuteOfContract =
-  (kept: ReadonlySet<number>, isTurnedAlike: boolean): Rule =>
+  (kept: ReadonlySet<number>, isTurnedAlike: IsTurnedAlike): Rule =>
   (node, editor) => {
     if (node.kind !== 'view' || node.view.type !== 'permute') return undefined;
     const contract = editor.node(node.inputs[0]!);
     if (contract.kind !== 'contract' || kept.has(contract.id)) return undefined;
     const output = node.view.order.map((axis) => contract.output[axis]!);
-    // The imaginary part of a product rounds by which factor comes first, and sums of few columns combine in another order
-    // than those of as few rows.
-    const isFlat = contract.shape.some((extent, axis) => {
-      const isOwn = contract.labels.filter((list) => list.includes(contract.output[axis]!)).length === 1;
-      return isOwn && extent > 1 && extent <= FLAT;
-    });
-    const isAlike = isTurnedAlike && !isComplex(contract.dtype) && !isFlat;
-    if (!isAlike && isTurned(contract, output)) return undefined;
+    if (isTurned(contract, output) && !isTurnedAlike(contract.dtype, ownExtents(contract))) return undefined;
     return editor.add({ ...withoutId(contract), output, shape: node.shape });
   };
 
+const isOwn = ({ labels }: Contract, label: number): boolean =>
+  labels.filter((factor) => factor.includes(label)).length === 1;
+
+const ownExtents = (contract: Contract): number[] =>
+  contract.shape.filter((_, axis) => isOwn(contract, contract.output[axis]!));
+
 /** Whether a result in another order has the labels of another factor first: a library is given that one as the left one. */
-function isTurned({ labels, output }: Contract, other: readonly number[]): boolean {
+function isTurned(contract: Contract, other: readonly number[]): boolean {
+  const { labels, output } = contract;
   const ownerOf = (list: readonly number[]): number | undefined => {
-    const own = list.find((label) => labels.filter((factor) => factor.includes(label)).length === 1);
+    const own = list.find((label) => isOwn(contract, label));
     return own === undefined ? undefined : labels.findIndex((factor) => factor.includes(own));
   };
   return ownerOf(output) !== ownerOf(other);

@@ -60,7 +60,7 @@ export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): reado
   { name: 'split-joins', run: splitJoins, rounds: false },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'gather-maps', run: gatherMaps, rounds: false },
-  { name: 'merge-contractions', run: mergeContractions(products?.isTurnedAlike ?? true), rounds: true },
+  { name: 'merge-contractions', run: mergeContractions(products?.isTurnedAlike), rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
   { name: 'narrow-products', run: narrowProducts, rounds: false },
   { name: 'unroll-reductions', run: unrollReductions(sumOrder), rounds: false },

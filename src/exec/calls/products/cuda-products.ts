@@ -99,5 +99,6 @@ export const CUDA_PRODUCTS: ProductTraits = {
   tf32: { leastResults: LEAST_UNSPLIT, leastNarrowTerms: LEAST_NARROW_TERMS },
   tensors: TENSORS,
   attention: { canMap: canBeElement, choose: cudaAttention },
-  isTurnedAlike: false,
+  // Another call of a library.
+  isTurnedAlike: () => false,
 };
