@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TaskGraph, TaskNode } from '../../src/fusion/partition/task-graph.js';
+import { completed } from '../../src/host/slices.js';
 
 /** A graph in which task k writes buffer k and reads those of earlier tasks. */
 function graphOf(reads: readonly (readonly number[])[]): { graph: TaskGraph; tasks: TaskNode[] } {
@@ -59,5 +60,18 @@ describe('reaches', () => {
     const { graph, tasks } = graphOf([[], ...readers, [], [count + 1]]);
     expect(graph.reaches(tasks[0]!, tasks.at(-1)!, false, anyTask)).toBe(isTaken);
     expect(graph.reaches(tasks[1]!, tasks.at(-1)!, false, anyTask)).toBe(false);
+  });
+});
+
+describe('order', () => {
+  it('is found once, until a task is added', () => {
+    const { graph, tasks } = graphOf([[], [0], [1]]);
+    const order = completed(graph.order());
+    expect(order).toEqual(tasks);
+    completed(graph.assignLevels());
+    expect(completed(graph.order())).toBe(order);
+    const last = new TaskNode(undefined, { nodes: [], reads: [2], writes: [3] });
+    graph.add(last);
+    expect(completed(graph.order())).toEqual([...tasks, last]);
   });
 });

@@ -17,9 +17,12 @@ export function buffersOf(step: Step): {
     case 'kernel':
     case 'phase':
     case 'finish': {
-      const ofRole = (role: 'input' | 'output'): number[] =>
-        step.buffers.filter((_, k) => step.kernel.buffers[k]!.role === role);
-      return { reads: ofRole('input'), writes: [...ofRole('output'), ...step.scratch] };
+      const reads: number[] = [];
+      const writes: number[] = [];
+      for (let k = 0; k < step.buffers.length; k++)
+        (step.kernel.buffers[k]!.role === 'input' ? reads : writes).push(step.buffers[k]!);
+      for (const buffer of step.scratch) writes.push(buffer);
+      return { reads, writes };
     }
     case 'call':
       return callRow(step).buffersOf(step);

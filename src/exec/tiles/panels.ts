@@ -61,6 +61,49 @@ interface Chain {
   readonly values: ReadonlySet<number>;
 }
 
+/** The steps of some items in their order, and those that use each buffer: few of many. */
+class StepUses {
+  /** Those that are in a sweep over panels. */
+  readonly swept = new Set<Step>();
+  readonly #positions = new Map<Step, number>();
+  readonly #users = new Map<number, Step[]>();
+
+  constructor(items: readonly Item[]) {
+    for (const item of items)
+      for (const step of stepsOf(item)) {
+        if (!('step' in item)) this.swept.add(step);
+        this.#positions.set(step, this.#positions.size);
+        const { reads, writes } = buffersOf(step);
+        for (const buffer of new Set([...reads, ...writes])) {
+          const users = this.#users.get(buffer);
+          if (users === undefined) this.#users.set(buffer, [step]);
+          else users.push(step);
+        }
+      }
+  }
+
+  /** The steps that use some buffers, in order; of buffers that are added meanwhile, the later ones. */
+  *of(buffers: ReadonlySet<number>): Generator<Step> {
+    const placeOf = (step: Step): number => this.#positions.get(step)!;
+    const open: Step[] = []; // the first one last
+    let known = 0;
+    let at = -1;
+    for (;;) {
+      if (buffers.size > known) {
+        for (const buffer of [...buffers].slice(known))
+          for (const step of this.#users.get(buffer) ?? []) if (placeOf(step) > at) open.push(step);
+        known = buffers.size;
+        open.sort((a, b) => placeOf(b) - placeOf(a));
+      }
+      const next = open.pop();
+      if (next === undefined) return;
+      if (placeOf(next) === at) continue;
+      at = placeOf(next);
+      yield next;
+    }
+  }
+}
+
 class PanelPlanner {
   readonly #stepList: StepList;
   readonly #model: DeviceModel;
@@ -69,6 +112,8 @@ class PanelPlanner {
   readonly #buffers: UnplacedBuffer[];
   readonly #windowed = new Set<number>();
   #items: readonly Item[];
+  /** Of these items, once it is asked for. */
+  #uses: StepUses | undefined;
 
   constructor(stepList: StepList, model: DeviceModel, panels: PanelModel, isNeeded: boolean) {
     this.#stepList = stepList;
@@ -91,6 +136,7 @@ class PanelPlanner {
       const { before, after } = place;
       const item = { sized: { ...found.sized, panels }, steps: [step, ...chain.followers] };
       this.#items = [...before, item, ...found.finish.map((one) => ({ step: one })), ...after];
+      this.#uses = undefined;
       for (const buffer of chain.values) this.#windowed.add(buffer);
       return;
     }
@@ -132,31 +178,30 @@ class PanelPlanner {
    */
   #chainFrom(product: Step): Chain | undefined {
     if (!this.#isProduct(product)) return undefined;
-    // It follows another product already.
-    if (!this.#items.some((item) => 'step' in item && item.step === product)) return undefined;
     const [result] = resultsOf(product) as [number];
     const { byteLength, role } = this.#buffers[result]!;
     if (role !== 'temporary' || byteLength < this.#panels.leastBytes) return undefined;
+    this.#uses ??= new StepUses(this.#items);
+    const { swept } = this.#uses;
+    // It follows another product already.
+    if (swept.has(product)) return undefined;
     const values = new Set([result]);
     const followers: (KernelStep | CallStep)[] = [];
-    for (const item of this.#items) {
-      for (const step of stepsOf(item)) {
-        if (step === product) continue;
-        const { reads, writes } = buffersOf(step);
-        if (writes.some((buffer) => values.has(buffer))) return undefined;
-        if (!reads.some((buffer) => values.has(buffer))) continue;
-        if (!('step' in item) || (step.kind !== 'kernel' && step.kind !== 'call')) return undefined;
-        followers.push(step);
-        if (product.kind === 'kernel') {
-          if (step.kind !== 'call' || !isProduct(step)) return undefined;
-          continue;
-        }
-        for (const buffer of resultsOf(step)) {
-          const made = this.#buffers[buffer]!;
-          if (made.byteLength <= REDUCED * byteLength) continue;
-          if (made.role !== 'temporary') return undefined;
-          values.add(buffer);
-        }
+    for (const step of this.#uses.of(values)) {
+      if (step === product) continue;
+      const { writes } = buffersOf(step);
+      if (writes.some((buffer) => values.has(buffer))) return undefined;
+      if (swept.has(step) || (step.kind !== 'kernel' && step.kind !== 'call')) return undefined;
+      followers.push(step);
+      if (product.kind === 'kernel') {
+        if (step.kind !== 'call' || !isProduct(step)) return undefined;
+        continue;
+      }
+      for (const buffer of resultsOf(step)) {
+        const made = this.#buffers[buffer]!;
+        if (made.byteLength <= REDUCED * byteLength) continue;
+        if (made.role !== 'temporary') return undefined;
+        values.add(buffer);
       }
     }
     const touched = [product, ...followers].flatMap((step) => buffersOf(step).reads);

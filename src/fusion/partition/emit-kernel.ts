@@ -21,7 +21,7 @@ import {
   NotAffine,
   sameMap,
 } from './index-map.js';
-import { type ReachedPart, reachedParts } from './join-parts.js';
+import { reachedParts } from './join-parts.js';
 import type { KernelDomain } from './kernel-domain.js';
 import { KernelLoads } from './kernel-loads.js';
 import { type Loadables, MustStore } from './loadable.js';
@@ -77,11 +77,21 @@ interface Task {
   /** The nodes it needs; each in its own scope, or all in the node's. */
   readonly inputs: readonly number[];
   readonly scopes: readonly MapScope[] | undefined;
+  /** Of a join: where along its axis each of them begins. */
+  readonly starts: readonly number[];
   /** How many of `inputs` are known. */
   done: number;
 }
 
 const NOTHING: readonly number[] = [];
+
+const taskOf = (
+  node: GraphNode,
+  scope: MapScope,
+  inputs: readonly number[],
+  scopes: readonly MapScope[] | undefined,
+  starts = NOTHING,
+): Task => ({ node, scope, inputs, scopes, starts, done: 0 });
 
 /** Steps of the walk between pauses: each takes some 0.5 µs. */
 const TASKS_OF_SLICE = 512;
@@ -264,9 +274,9 @@ export class KernelEmitter {
       case 'cast':
       case 'repeat':
       case 'function':
-        return { node, scope, inputs: node.inputs, scopes: this.#broadcastScopes(node, scope), done: 0 };
+        return taskOf(node, scope, node.inputs, this.#broadcastScopes(node, scope));
       case 'view':
-        return { node, scope, inputs: node.inputs, scopes: [this.#scopeOfView(node, scope)], done: 0 };
+        return taskOf(node, scope, node.inputs, [this.#scopeOfView(node, scope)]);
       case 'join':
         return this.#joinTask(node, scope);
       case 'gather': {
@@ -276,13 +286,13 @@ export class KernelEmitter {
         const { length } = nodeOf(this.#graph, index).shape;
         const coordinates = scope.map.coordinates.slice(node.axis, node.axis + length);
         const scopes = [this.#scopeOf(indexMap(coordinates, scope.map.bounds))];
-        return { node, scope, inputs: [index], scopes, done: 0 };
+        return taskOf(node, scope, [index], scopes);
       }
       case 'reduce':
         if (isUnrolled(node)) return this.#unrolledTask(node, scope);
         break;
     }
-    return { node, scope, inputs: NOTHING, scopes: undefined, done: 0 };
+    return taskOf(node, scope, NOTHING, undefined);
   }
 
   #scopeOfView(node: GraphNodeOf<'view'>, scope: MapScope): MapScope {
@@ -298,9 +308,12 @@ export class KernelEmitter {
 
   #joinTask(node: GraphNodeOf<'join'>, scope: MapScope): Task {
     try {
-      const parts = this.#partsOf(node, scope.map);
+      const shapes = node.inputs.map((id) => nodeOf(this.#graph, id).shape);
+      const parts = reachedParts(node, shapes, scope.map, this.#domain.sizes);
       const inputs = parts.map(({ position }) => node.inputs[position]!);
-      return { node, scope, inputs, scopes: parts.map(({ map }) => this.#scopeOf(map)), done: 0 };
+      const scopes = parts.map(({ map }) => this.#scopeOf(map));
+      const starts = parts.map(({ start }) => start);
+      return taskOf(node, scope, inputs, scopes, starts);
     } catch (error) {
       if (error instanceof NotAffine) throw new MustStore(node.id);
       throw error;
@@ -312,8 +325,12 @@ export class KernelEmitter {
     const [id] = node.inputs as readonly [number];
     const { shape } = nodeOf(this.#graph, id);
     const maps = elementMaps(scope.map, shape, node.axes, this.#axes);
-    const scopes = maps.map((map) => this.#scopeOf(map));
-    return { node, scope, inputs: maps.map(() => id), scopes, done: 0 };
+    return taskOf(
+      node,
+      scope,
+      maps.map(() => id),
+      maps.map((map) => this.#scopeOf(map)),
+    );
   }
 
   /** The scopes of inputs that broadcast to a node; undefined: they are all in the node's. */
@@ -328,7 +345,7 @@ export class KernelEmitter {
     return scopes;
   }
 
-  #write({ node, scope, inputs, scopes }: Task): number {
+  #write({ node, scope, inputs, scopes, starts }: Task): number {
     const { map } = scope;
     this.#nodes.push(node.id);
     const args = new Array<number>(inputs.length);
@@ -349,7 +366,7 @@ export class KernelEmitter {
       case 'view':
         return node.view.type === 'pad' ? this.#loads.padded(args[0]!, scopes![0]!.map, map) : args[0]!;
       case 'join':
-        return this.#chosen(node, args, map);
+        return this.#chosen(node, args, starts, map);
       case 'source':
         return this.#loads.load(this.#values.loadables.source(node), map);
       case 'gather':
@@ -362,17 +379,17 @@ export class KernelEmitter {
     }
   }
 
-  #partsOf(node: GraphNodeOf<'join'>, map: IndexMap): ReachedPart[] {
-    const shapes = node.inputs.map((id) => nodeOf(this.#graph, id).shape);
-    return reachedParts(node, shapes, map, this.#domain.sizes);
-  }
-
   /**
    * The value of the part that an element of a join comes from: a balanced tree of choices, so that it is reached in
    * log2(parts) steps.
    */
-  #chosen(node: GraphNodeOf<'join'>, values: readonly number[], map: IndexMap): number {
-    let level = this.#partsOf(node, map).map(({ start }, k) => ({ value: values[k]!, start }));
+  #chosen(
+    node: GraphNodeOf<'join'>,
+    values: readonly number[],
+    starts: readonly number[],
+    map: IndexMap,
+  ): number {
+    let level = values.map((value, k) => ({ value, start: starts[k]! }));
     while (level.length > 1) {
       const index = this.#loads.coordinate(map, node.axis);
       level = level.flatMap((left, k) => {

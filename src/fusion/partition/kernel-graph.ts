@@ -65,9 +65,12 @@ export class KernelGraph {
 
   /** Merges until nothing more fits. */
   *mergeAll(): Slices<void> {
+    let horizontal = true;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const vertical = yield* this.#mergeProducers();
-      const horizontal = yield* this.#mergeSiblings();
+      // Siblings that were compared already stay apart.
+      if (!vertical && !horizontal) return;
+      horizontal = yield* this.#mergeSiblings();
       if (!vertical && !horizontal) return;
     }
   }

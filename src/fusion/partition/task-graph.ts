@@ -68,11 +68,14 @@ export class TaskGraph {
   readonly #tasks = new Set<TaskNode>();
   readonly #writer = new Map<BufferKey, TaskNode>();
   readonly #readers = new Map<BufferKey, Set<TaskNode>>();
+  /** The order of the tasks, until some are merged. */
+  #order: readonly TaskNode[] | undefined;
   #next = 0;
   #searches = 0;
 
   add(task: TaskNode): void {
     task.number = this.#next++;
+    this.#order = undefined;
     this.#tasks.add(task);
     for (const key of task.reads) this.readersOf(key).add(task);
     for (const key of task.writes) {
@@ -101,6 +104,7 @@ export class TaskGraph {
 
   /** Makes two tasks one: `task` becomes `kernel`, `gone` leaves. `gone` must not write what `task` reads. */
   merge(task: TaskNode, gone: TaskNode, kernel: KernelInstance): void {
+    this.#order = undefined;
     for (const key of gone.writes) this.#writer.set(key, task);
     for (const key of gone.reads) {
       const readers = this.readersOf(key);
@@ -152,7 +156,12 @@ export class TaskGraph {
   }
 
   /** The tasks, producers first; ties keep the order in which tasks were added. */
-  *order(): Slices<TaskNode[]> {
+  *order(): Slices<readonly TaskNode[]> {
+    this.#order ??= yield* this.#findOrder();
+    return this.#order;
+  }
+
+  *#findOrder(): Slices<readonly TaskNode[]> {
     for (const task of this.#tasks) task.waiting = 0;
     let count = 0;
     for (const task of this.#tasks) {

@@ -8,6 +8,7 @@
 import type { Shape, View } from '../../graph/expr.js';
 import type { GraphNode, GraphNodeOf } from '../../graph/graph.js';
 import { sameShape } from '../../graph/shape.js';
+import { sameNumbers } from '../kernel/kernel.js';
 import { type JoinCuts, type Slice, unitReshapeAxes } from './join-cuts.js';
 import type { Editor } from './rewrite.js';
 
@@ -15,7 +16,6 @@ import type { Editor } from './rewrite.js';
 interface Wanted {
   readonly id: number;
   readonly slice: Slice;
-  readonly key: string;
   /** How it is made, once that is known. */
   made: Made | undefined;
 }
@@ -23,9 +23,26 @@ interface Wanted {
 const wantedOf = (id: number, slice: Slice): Wanted => ({
   id,
   slice,
-  key: `${id};${slice.starts};${slice.steps};${slice.sizes}`,
   made: undefined,
 });
+
+/** The nodes that slices are, by what they are taken of: few of one node. */
+class TakenSlices {
+  readonly #byNode = new Map<number, { readonly slice: Slice; readonly node: number }[]>();
+
+  of({ id, slice }: Wanted): number | undefined {
+    return this.#byNode.get(id)?.find((taken) => isSameSlice(taken.slice, slice))?.node;
+  }
+
+  set({ id, slice }: Wanted, node: number): void {
+    const known = this.#byNode.get(id);
+    if (known === undefined) this.#byNode.set(id, [{ slice, node }]);
+    else known.push({ slice, node });
+  }
+}
+
+const isSameSlice = (a: Slice, b: Slice): boolean =>
+  sameNumbers(a.sizes, b.sizes) && sameNumbers(a.starts, b.starts) && sameNumbers(a.steps, b.steps);
 
 /** The slices that a wanted one is made of, and how. */
 interface Made {
@@ -38,7 +55,7 @@ export class SliceTaker {
   readonly #cuts: JoinCuts;
   /** The nodes that slices were taken of through. */
   readonly #sliced: Set<number>;
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new TakenSlices();
 
   constructor(editor: Editor, cuts: JoinCuts, sliced: Set<number>) {
     this.editor = editor;
@@ -53,16 +70,16 @@ export class SliceTaker {
     for (let wanted = stack.at(-1); wanted !== undefined; wanted = stack.at(-1)) {
       wanted.made ??= this.#plan(wanted);
       const { needs, make } = wanted.made;
-      const missing = needs.filter(({ key }) => !this.#taken.has(key));
+      const missing = needs.filter((need) => this.#taken.of(need) === undefined);
       if (missing.length > 0) {
         stack.push(...missing.reverse());
         continue;
       }
       stack.pop();
-      if (!this.#taken.has(wanted.key))
-        this.#taken.set(wanted.key, make(needs.map(({ key }) => this.#taken.get(key)!)));
+      if (this.#taken.of(wanted) === undefined)
+        this.#taken.set(wanted, make(needs.map((need) => this.#taken.of(need)!)));
     }
-    return this.#taken.get(first.key)!;
+    return this.#taken.of(first)!;
   }
 
   #plan({ id, slice }: Wanted): Made {

@@ -73,10 +73,12 @@ export const MATMUL: CallRow<MatmulStep> = {
       nodes: [node.id],
     };
   },
-  buffersOf: ({ a, b, c, epilogue }) => ({
-    reads: [a, b, epilogue?.addend, epilogue?.bias].flatMap((each) => each?.buffer ?? []),
-    writes: [c.buffer],
-  }),
+  buffersOf: ({ a, b, c, epilogue }) => {
+    const reads = [a.buffer, b.buffer];
+    if (epilogue?.addend !== undefined) reads.push(epilogue.addend.buffer);
+    if (epilogue?.bias !== undefined) reads.push(epilogue.bias.buffer);
+    return { reads, writes: [c.buffer] };
+  },
   withBuffers: (step, moved) => {
     const at = <Operand extends { readonly buffer: number }>(o: Operand): Operand => ({
       ...o,
