@@ -1,7 +1,7 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
 import { availableParallelism } from 'node:os';
-import { encodeFor, encodePhases, encodeTape, tapeBy } from '../../codegen/cpu/tape.js';
+import { encodeFor, encodePhases, encodeTape, type TapeSpec, tapeBy } from '../../codegen/cpu/tape.js';
 import type { Walk } from '../../codegen/cpu/tape-plan.js';
 import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -11,7 +11,7 @@ import { completed, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
-import type { DevicePlan, KernelStep, Step, SweepStep } from '../plan/plan.js';
+import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
 import { cpuRates } from './cpu-probes.js';
 import { CPU } from './device.js';
 import { bufferSpecsInSlices, joinedRanges, loopSpec } from './program-spec.js';
@@ -26,8 +26,11 @@ export const cpuProgram = (plan: DevicePlan, walks?: Walks): ProgramSpec =>
 /** As `cpuProgram`. */
 export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Slices<ProgramSpec> {
   const steps: StepSpec[] = [];
+  const tapes = new ProgramTapes();
+  const walked = walkedBy(walks);
+  const whole: Encode = (kernel) => (walks.has(kernel) ? walked(kernel) : encodeFor(kernel, threads()));
   for (const step of plan.steps) {
-    steps.push(step.kind === 'kernel' ? wholeSpec(step, walks) : stepSpec(step, walks));
+    steps.push(stepSpec(step, step.kind === 'kernel' ? whole : walked, tapes));
     yield;
   }
   const buffers = yield* bufferSpecsInSlices(plan);
@@ -65,37 +68,63 @@ function hasShortCalls({ steps }: DevicePlan): boolean {
   return true;
 }
 
-const stepSpec = (step: Step, walks: Walks): StepSpec =>
-  step.kind === 'sweep' ? sweepSpec(step, (part) => launchSpec(part, AS_PREDICTED)) : launchSpec(step, walks);
+type Encode = (kernel: Kernel) => TapeSpec;
+
+/** The tapes of a program: steps whose kernels are one object share one, which is encoded once. */
+class ProgramTapes {
+  readonly #known = new Map<Encode, Map<Kernel, TapeSpec>>();
+
+  /** A kernel's tape in the way in which it is encoded. */
+  of(kernel: Kernel, encode: Encode): TapeSpec {
+    let known = this.#known.get(encode);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(encode, known);
+    }
+    let tape = known.get(kernel);
+    if (tape === undefined) {
+      tape = encode(kernel);
+      known.set(kernel, tape);
+    }
+    return tape;
+  }
+}
+
+const stepSpec = (step: Step, encode: Encode, tapes: ProgramTapes): StepSpec =>
+  step.kind === 'sweep'
+    ? sweepSpec(step, (part) => launchSpec(part, encodeTape, tapes))
+    : launchSpec(step, encode, tapes);
 
 /** Those of the backend, about: its own answer loads the libraries that it names. */
 const threads = once(() => config().threads ?? availableParallelism());
 
-/** A kernel that runs as a whole, once. */
-const wholeSpec = (step: KernelStep, walks: Walks): StepSpec =>
-  walks.has(step.kernel)
-    ? launchSpec(step, walks)
-    : { kind: 'tape', tape: encodeFor(step.kernel, threads()), buffers: step.buffers };
+/** The tapes of kernels that are walked as was measured, where it was. */
+const walkedBy =
+  (walks: Walks): Encode =>
+  (kernel) => {
+    const walk = walks.get(kernel);
+    return walk === undefined ? encodeTape(kernel) : tapeBy(kernel, walk.blocking, walk.triangle);
+  };
 
 /** A step is one launch. */
-function launchSpec(step: Exclude<Step, SweepStep>, walks: Walks): Exclude<StepSpec, SweepSpec> {
+function launchSpec(
+  step: Exclude<Step, SweepStep>,
+  encode: Encode,
+  tapes: ProgramTapes,
+): Exclude<StepSpec, SweepSpec> {
   switch (step.kind) {
-    case 'kernel': {
-      const walk = walks.get(step.kernel);
-      const tape =
-        walk === undefined ? encodeTape(step.kernel) : tapeBy(step.kernel, walk.blocking, walk.triangle);
-      return { kind: 'tape', tape, buffers: step.buffers };
-    }
+    case 'kernel':
+      return { kind: 'tape', tape: tapes.of(step.kernel, encode), buffers: step.buffers };
     case 'phase':
     case 'finish': {
       const kind = step.kind === 'phase' ? 'tapePhase' : 'tapeFinish';
       const buffers = [...step.buffers, ...step.scratch];
-      return { kind, tape: encodePhases(step.kernel), phase: step.phase, buffers };
+      return { kind, tape: tapes.of(step.kernel, encodePhases), phase: step.phase, buffers };
     }
     case 'call':
       return callRow(step).spec(step);
     case 'loop':
-      return loopSpec(step, (part) => [stepSpec(part, walks)]);
+      return loopSpec(step, (part) => [stepSpec(part, encode, tapes)]);
   }
 }
 
