@@ -1,4 +1,4 @@
-/** Which kernels have rows of a few elements by whole threads, and that these compile. Their bits: `test/sim/whole-rows.test.ts`. */
+/** Which kernels have short rows by whole threads, or by a few, and that these compile. Their bits: `test/sim/whole-rows.test.ts`. */
 import { expect, it } from 'vitest';
 import { cudaKernel, printSchedule } from '../../src/codegen/cuda/cuda.js';
 import { footprintOf } from '../../src/codegen/cuda/footprint.js';
@@ -30,11 +30,17 @@ it('has a row a thread where several would share it', () => {
   expect(scheduleOf(rows(17, 'float16').var(1))).toMatch(/threadsR 1, width 1, chunks 17, .*lanes 32/);
 });
 
+it('has a row a few threads whose elements come one by one', () => {
+  expect(scheduleOf(rows(33).softmax(1))).toMatch(/threadsR 2, width 1, chunks 17, .*lanes 16/);
+  expect(scheduleOf(rows(17, 'float64').var(1))).toMatch(/threadsR 2, width 1, chunks 9, .*lanes 16/);
+});
+
 it('shares rows where that is as fast, and where it cannot be otherwise', () => {
   // Four threads of 16 bytes each, bound by memory.
   expect(scheduleOf(rows(16).softmax(1))).toMatch(/threadsR 4, /);
-  // Long rows.
-  expect(scheduleOf(rows(33).softmax(1))).not.toContain('lanes');
+  // Long rows, also of an odd length.
+  expect(scheduleOf(rows(128).softmax(1))).not.toContain('lanes');
+  expect(scheduleOf(rows(301).softmax(1))).not.toContain('lanes');
   // Rows that are not one after the other, and an array that each hundred of them share.
   expect(scheduleOf(rows(20).slice([], [0, 15]).softmax(1))).not.toContain('lanes');
   const shared = rows(15)
@@ -61,6 +67,8 @@ it.skipIf(withoutNvrtc)(`compiles${whyNoNvrtc}`, async () => {
     rows(15).softmax(1),
     rows(16, 'float64').softmax(1),
     rows(31, 'float16').logsumexp(1),
+    rows(33).softmax(1),
+    rows(31, 'float64').var(1),
     bytes.div(column(bytes.sum(1))),
     weighed.div(column(weighed.std(1))),
     stack(

@@ -1,11 +1,10 @@
 /**
- * Rows of a few elements, a thread each, whose warps bring them in and out through shared memory: the bits of threads that share a
- * row, for packs of every size, rows that do not fill the last warp, accumulators in turn and by halves, and rows read or stored
- * several times. On the simulated CUDA, which checks every access.
+ * Short rows, of a thread or a few, whose warps bring them in and out through shared memory: the bits of threads that share a row
+ * otherwise, for packs of every size, rows that do not fill the last warp, accumulators in turn and by halves, and rows read or
+ * stored several times. On the simulated CUDA, which checks every access.
  */
 import { expect, it } from 'vitest';
 import { cudaKernel, scheduleOf } from '../../src/codegen/cuda/cuda.js';
-import type { RowSchedule } from '../../src/codegen/cuda/schedules/schedule-rows.js';
 import { wholeRows } from '../../src/codegen/cuda/schedules/whole-rows.js';
 import { normalize } from '../../src/codegen/cuts/domain.js';
 import type { DType } from '../../src/graph/dtype.js';
@@ -56,23 +55,37 @@ const CASES: readonly (readonly [keyof typeof FORMULAS, number, DType])[] = [
   ['deviations and their part', 12, 'float16'], ['two arrays, one of all rows', 6, 'float32'],
   ['two arrays, one of all rows', 13, 'float16'], ['shares', 5, 'complex128'],
   ['the place of the greatest', 18, 'int16'], ['the place of the greatest', 9, 'float64'],
+  ['softmax', 33, 'float32'], ['softmax', 65, 'float32'], ['softmax', 129, 'float32'], ['softmax', 40, 'float64'],
+  ['softmax', 50, 'float16'], ['shares', 99, 'bfloat16'], ['shares', 34, 'complex64'], ['shares', 256, 'float32'],
+  ['deviations and their part', 17, 'float64'], ['deviations and their part', 31, 'float64'],
+  ['deviations and their part', 70, 'float32'], ['deviations and their part', 33, 'float16'],
+  ['two arrays, one of all rows', 35, 'float32'], ['the place of the greatest', 60, 'float64'],
+  ['the place of the greatest', 46, 'int8'], ['sum of squares', 57, 'float32'],
 ]; // biome-ignore format: a table
 
+/** Rows from which on a warp shares those of more than 32 elements. */
+const MANY = 4101;
+
 it.each(CASES)('have the bits of shared rows: %s of %i %s', async (formula, length, dtype) => {
-  const kernel = FORMULAS[formula]!(new KernelBuilder([301], [length]), length, dtype).build('rows');
+  const kernel = FORMULAS[formula]!(
+    new KernelBuilder([length > 32 ? MANY : 301], [length]),
+    length,
+    dtype,
+  ).build('rows');
   const normal = normalize(kernel);
   const shared = scheduleOf(kernel);
   if (shared.kind !== 'rows' && shared.kind !== 'reduce') throw new Error(`a schedule of ${shared.kind}`);
   // Also where a thread had a row already.
-  const whole = wholeRows(normal, shared) as RowSchedule;
-  expect(whole).toMatchObject({ threadsR: 1, lanes: shared.threadsR });
+  const wholes = wholeRows(normal, shared);
+  expect(wholes.length).toBeGreaterThan(0);
+  for (const { threadsR, lanes } of wholes) expect(lanes).toBe(shared.threadsR / threadsR);
   const inputs = kernel.buffers.map(({ role, dtype: type, elementCount }, k) =>
     role === 'input' ? randomValues(type, [elementCount], k, -2, 3).data : undefined,
   );
-  const [first, other] = await runCudaCases(
-    [shared, whole].map((schedule) => ({ kernel, cuda: cudaKernel(kernel, schedule), inputs })),
+  const [first, ...others] = await runCudaCases(
+    [shared, ...wholes].map((schedule) => ({ kernel, cuda: cudaKernel(kernel, schedule), inputs })),
   );
-  expect(other).toEqual(first);
+  for (const other of others) expect(other).toEqual(first);
 });
 
 it('are taken where they are predicted to be faster, also in tiles, which have the same bits', async () => {

@@ -272,8 +272,11 @@ function pathOf(kernel: Kernel, schedule: Walked): Path {
       const { mapping, threadsR, width, chunks, sharedChunks, held, lanes } = schedule;
       const passes = held ? 1 : levelsOf(kernel).phases;
       const steps = Math.ceil(length / (threadsR * width * (chunks + sharedChunks)));
-      // A whole row is combined as it is read, but for what lanes without elements have.
-      if (lanes !== undefined) return { waits: 1, passes, combines: lanes * width - length, turns: 0 };
+      // A whole row is combined as it is read, but for what lanes without elements have, and other threads.
+      if (lanes !== undefined) {
+        const idle = Math.max(0, (lanes - chunks) * width);
+        return { waits: 1, passes, combines: idle + Math.log2(threadsR), turns: 0 };
+      }
       const combines = width - 1 + Math.log2(threadsR);
       const isMet = mapping === 'rows' && threadsR > 1;
       return { waits: passes * steps, passes, combines, turns: isMet ? turnsOf(length, width) : combines };

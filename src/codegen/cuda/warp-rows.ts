@@ -1,8 +1,9 @@
 /**
- * Memory that the threads of a warp own one piece after the other, of equal packs each: it moves 512 bytes a warp at once, and
- * the packs change hands in shared memory (`weft_store_in_rows` and its like in `prelude/prelude.ts`).
+ * Memory that the threads of a warp, or a few of them together, own one piece after the other, of equal packs each: it moves 512
+ * bytes a warp at once, and the packs change hands in shared memory (`weft_store_in_rows` and its like in `prelude/prelude.ts`).
  *
- *     rows of 15 float32, a thread each   →   4 accesses of 16 bytes a thread for 15 of 4, all of a warp's in a row
+ *     rows of 15 float32, a thread each     →   4 accesses of 16 bytes a thread for 15 of 4, all of a warp's in a row
+ *     rows of 65 float32, two threads each  →   9 accesses for 33: a thread has every second element
  *
  * Called by `interleaved.ts`, whose threads have the channels of some elements, and by `printers/row-whole.ts`.
  */
@@ -14,12 +15,13 @@ import type { Writer } from './writer.js';
 /** Bytes that threads apart by a multiple of two packs leave free, so that they meet in different banks (`weft_turned_place`). */
 const PADDED = { every: 2 * ACCESS_BYTES, by: 9 / 8 };
 
-/** Bytes of shared memory of a warp whose threads have so many each. */
-export const turnedBytes = (bytes: number): number =>
-  WARP * bytes * (bytes % PADDED.every === 0 ? PADDED.by : 1);
+/** Bytes of shared memory of a warp whose pieces, of a thread or of a few, have so many each. */
+export const turnedBytes = (bytes: number, pieces = WARP): number =>
+  pieces * bytes * (bytes % PADDED.every === 0 ? PADDED.by : 1);
 
-/** Packs of 16 bytes that a thread of a warp moves whose threads have so many bytes each, at most. */
-export const fetchedPacks = (bytes: number): number => Math.ceil(bytes / ACCESS_BYTES);
+/** Packs of 16 bytes that a thread of a warp moves whose pieces have so many bytes each, at most. */
+export const fetchedPacks = (bytes: number, pieces = WARP): number =>
+  Math.ceil((pieces * bytes) / (WARP * ACCESS_BYTES));
 
 /** Elements of a pack of 16 bytes. */
 export const elementsOfAccess = (dtype: DType): number => ACCESS_BYTES / byteLengthOf(dtype);

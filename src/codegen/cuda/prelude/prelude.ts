@@ -50,51 +50,58 @@ __device__ __forceinline__ unsigned int weft_turned_place(unsigned int byte) {
   return bytes % 32 == 0 ? byte + byte / 128 * 16 : byte;
 }`),
   piece(`
-/* Stores the packs of all threads of a warp, those of each one after the other, so that each store of the warp is of 512 bytes in a row, by shared memory of its own. */
-template <class T, int W, int N>
+/* Stores the packs of all threads of a warp, those of each one after the other, so that each store of the warp is of 512 bytes in a row, by shared memory of its own. S threads may have a piece of R packs, which they have by turns. */
+template <int S = 1, int R = 0, class T, int W, int N>
 __device__ __forceinline__ void weft_store_in_rows(weft_pack<T, W>* to, const weft_pack<T, W> (&packs)[N], weft_pack<unsigned int, 4>* turned) {
   typedef weft_pack<T, 16 / sizeof(T)> wide;
-  constexpr int bytes = N * W * sizeof(T);
+  constexpr int count = R == 0 ? S * N : R;
+  constexpr int bytes = count * W * sizeof(T);
+  constexpr int wides = 32 / S * bytes / 16;
   const int lane = threadIdx.x % 32;
   char* const own = reinterpret_cast<char*>(turned);
   __syncwarp();
   #pragma unroll
   for (int p = 0; p < N; ++p)
-    *reinterpret_cast<weft_pack<T, W>*>(own + weft_turned_place<bytes>(lane * bytes + p * (int)sizeof(weft_pack<T, W>))) = packs[p];
+    if (p * S + S <= count || p * S + lane % S < count)
+      *reinterpret_cast<weft_pack<T, W>*>(own + weft_turned_place<bytes>(lane / S * bytes + (p * S + lane % S) * (int)sizeof(weft_pack<T, W>))) = packs[p];
   __syncwarp();
-  wide* const all = reinterpret_cast<wide*>(to - lane * N);
+  wide* const all = reinterpret_cast<wide*>(to - lane / S * count);
   #pragma unroll
-  for (int p = 0; p < 2 * bytes; p += 32)
-    if (p + 32 <= 2 * bytes || p + lane < 2 * bytes)
+  for (int p = 0; p < wides; p += 32)
+    if (p + 32 <= wides || p + lane < wides)
       all[p + lane] = *reinterpret_cast<const wide*>(own + weft_turned_place<bytes>((p + lane) * 16));
 }`),
   piece(`
 /* Begins to load the packs of all threads of a warp, those of each one after the other: each load of the warp is of 512 bytes in a row. */
-template <class T, int W, int N, int C>
+template <int S = 1, int R = 0, class T, int W, int N, int C>
 __device__ __forceinline__ void weft_fetch_in_rows(const weft_pack<T, W>* from, const weft_pack<T, W> (&packs)[N], weft_pack<T, 16 / sizeof(T)> (&fetched)[C]) {
-  constexpr int bytes = N * W * sizeof(T);
+  constexpr int count = R == 0 ? S * N : R;
+  constexpr int wides = 32 / S * count * W * sizeof(T) / 16;
   const int lane = threadIdx.x % 32;
-  const weft_pack<T, 16 / sizeof(T)>* const all = reinterpret_cast<const weft_pack<T, 16 / sizeof(T)>*>(from - lane * N);
+  const weft_pack<T, 16 / sizeof(T)>* const all = reinterpret_cast<const weft_pack<T, 16 / sizeof(T)>*>(from - lane / S * count);
   #pragma unroll
   for (int p = 0; p < C; ++p)
-    if (p * 32 + 32 <= 2 * bytes || p * 32 + lane < 2 * bytes) fetched[p] = all[p * 32 + lane];
+    if (p * 32 + 32 <= wides || p * 32 + lane < wides) fetched[p] = all[p * 32 + lane];
 }`),
   piece(`
 /* Hands the packs that a warp has fetched to their threads. */
-template <class T, int W, int N, int C>
+template <int S = 1, int R = 0, class T, int W, int N, int C>
 __device__ __forceinline__ void weft_turn_rows(const weft_pack<T, 16 / sizeof(T)> (&fetched)[C], weft_pack<T, W> (&packs)[N], weft_pack<unsigned int, 4>* turned) {
-  constexpr int bytes = N * W * sizeof(T);
+  constexpr int count = R == 0 ? S * N : R;
+  constexpr int bytes = count * W * sizeof(T);
+  constexpr int wides = 32 / S * bytes / 16;
   const int lane = threadIdx.x % 32;
   char* const own = reinterpret_cast<char*>(turned);
   __syncwarp();
   #pragma unroll
   for (int p = 0; p < C; ++p)
-    if (p * 32 + 32 <= 2 * bytes || p * 32 + lane < 2 * bytes)
+    if (p * 32 + 32 <= wides || p * 32 + lane < wides)
       *reinterpret_cast<weft_pack<T, 16 / sizeof(T)>*>(own + weft_turned_place<bytes>((p * 32 + lane) * 16)) = fetched[p];
   __syncwarp();
   #pragma unroll
   for (int p = 0; p < N; ++p)
-    packs[p] = *reinterpret_cast<const weft_pack<T, W>*>(own + weft_turned_place<bytes>(lane * bytes + p * (int)sizeof(weft_pack<T, W>)));
+    if (p * S + S <= count || p * S + lane % S < count)
+      packs[p] = *reinterpret_cast<const weft_pack<T, W>*>(own + weft_turned_place<bytes>(lane / S * bytes + (p * S + lane % S) * (int)sizeof(weft_pack<T, W>)));
 }`),
   piece(`
 /* How far an index outside of 0 ... n - 1, by n at most, moves to where it is folded back. */

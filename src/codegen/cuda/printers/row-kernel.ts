@@ -83,7 +83,8 @@ function printPhase(c: RowContext, shared: SharedChunks, number: number): void {
   if (schedule.held) printHeldWalk(c, shared, number, phase);
   else printWalkAgain(c, phase);
   const { width, threadsR } = schedule;
-  const inTurn = phase.accumulators.filter((a) => schedule.mapping === 'rows' && threadsR > 1 && a.isInTurn);
+  const isMet = schedule.mapping === 'rows' && threadsR > 1 && schedule.lanes === undefined;
+  const inTurn = phase.accumulators.filter((a) => isMet && a.isInTurn);
   const others = phase.accumulators.filter((a) => !inTurn.includes(a));
   printInTurn(out, { width, count: c.length / width }, inTurn, 1);
   if (c.schedule.lanes !== undefined) printLanes(out, c.schedule, others);
@@ -113,9 +114,7 @@ function printHeldWalk(c: RowContext, shared: SharedChunks, number: number, phas
   );
   for (const position of ahead) c.loads.declare(out, position, [chunks]);
   for (const position of phase.kept) out.line(`${c.packType(position)} h${position}[${chunks}];`);
-  const full = c.length >= chunks * c.step;
-  const walk = (inner: (reduced: readonly string[]) => void): void =>
-    out.unrolled('k', chunks, () => c.chunk('k', full, inner));
+  const walk = (inner: (reduced: readonly string[]) => void): void => printHeldChunks(c, inner);
   const loadApart = (positions: readonly number[]): void =>
     walk((reduced) => {
       for (const position of positions) c.loads.load(out, position, '[k]', [...columns, ...reduced]);
@@ -137,6 +136,20 @@ function printHeldWalk(c: RowContext, shared: SharedChunks, number: number, phas
   );
   printTogether(c, phase);
   if (sharedChunks > 0) shared.printWalk(number, phase);
+}
+
+/** The chunks of a thread in registers. Of rows that a few threads share, only the last one may lie past the end. */
+function printHeldChunks(c: RowContext, inner: (reduced: readonly string[]) => void): void {
+  const { out } = c;
+  const { chunks, lanes } = c.schedule;
+  const full = c.length >= chunks * c.step;
+  const whole = full || lanes === undefined ? chunks : chunks - 1;
+  out.unrolled('k', whole, () => c.chunk('k', full || lanes !== undefined, inner));
+  if (whole === chunks) return;
+  out.block('', () => {
+    out.line(`const int k = ${whole};`);
+    c.chunk('k', false, inner);
+  });
 }
 
 /** A walk with a loop over the row, a few chunks at a time. */

@@ -1,5 +1,5 @@
 /**
- * Rows of a few elements, a thread each (`schedules/whole-rows.ts`): the warps bring their rows in and out as `warp-rows.ts` says.
+ * Short rows, of a thread or of a few (`schedules/whole-rows.ts`): the warps bring their rows in and out as `warp-rows.ts` says.
  * Those of a last warp that is not full move thread by thread. Called by `row-kernel.ts` and `row-chunk.ts`.
  */
 import { type Access, product } from '../../../fusion/kernel/kernel.js';
@@ -51,8 +51,19 @@ export class WholeRows {
     return this.#stores.has(store);
   }
 
-  get #length(): number {
-    return product(this.#body.kernel.reduced);
+  /** Rows of a warp. */
+  get #rows(): number {
+    return WARP / this.#schedule.threadsR;
+  }
+
+  #rowBytes(dtype: DType): number {
+    return product(this.#body.kernel.reduced) * byteLengthOf(dtype);
+  }
+
+  /** Template arguments of what moves rows: the threads and the packs of one. */
+  get #shape(): string {
+    const { threadsR, width } = this.#schedule;
+    return threadsR === 1 ? '' : `<${threadsR}, ${product(this.#body.kernel.reduced) / width}>`;
   }
 
   #dtype(position: number): DType {
@@ -71,10 +82,11 @@ export class WholeRows {
       ...[...this.#loads].map((position) => this.#dtype(position)),
       ...[...this.#stores].map((store) => this.#storedDType(store)),
     ];
-    const most = Math.max(...dtypes.map((dtype) => turnedBytes(this.#length * byteLengthOf(dtype))));
-    if (dtypes.length > 0) printTurned(this.#out, this.#schedule.threadsP, most);
+    const most = Math.max(...dtypes.map((dtype) => turnedBytes(this.#rowBytes(dtype), this.#rows)));
+    const { threadsP, threadsR } = this.#schedule;
+    if (dtypes.length > 0) printTurned(this.#out, threadsP * threadsR, most);
     const rows = product(this.#body.kernel.parallel);
-    this.#out.line(`const bool whole = (p | ${WARP - 1}) < ${this.#params.size(rows)};`);
+    this.#out.line(`const bool whole = (p | ${this.#rows - 1}) < ${this.#params.size(rows)};`);
   }
 
   /** Loads whole rows into `l<position>[chunks]`; `apart`: a thread by itself; `columns`: the coordinates of its row. */
@@ -89,13 +101,14 @@ export class WholeRows {
     out.block('if (whole)', () => {
       for (const position of own) {
         const dtype = this.#dtype(position);
-        const packs = fetchedPacks(this.#length * byteLengthOf(dtype));
+        const packs = fetchedPacks(this.#rowBytes(dtype), this.#rows);
         out.line(`${packType(dtype, elementsOfAccess(dtype))} w${position}[${packs}];`);
         const access = this.#body.accessAt(position)!;
         const place = this.#address(access, dtype, columns, 'const ');
-        out.line(`weft_fetch_in_rows(${place}, l${position}, w${position});`);
+        out.line(`weft_fetch_in_rows${this.#shape}(${place}, l${position}, w${position});`);
       }
-      for (const position of own) out.line(`weft_turn_rows(w${position}, l${position}, turned);`);
+      for (const position of own)
+        out.line(`weft_turn_rows${this.#shape}(w${position}, l${position}, turned);`);
     });
     out.block('else', () => apart(own));
   }
@@ -113,7 +126,7 @@ export class WholeRows {
       for (const store of own) {
         const { access } = this.#body.kernel.stores[store]!;
         const place = this.#address(access, this.#storedDType(store), columns);
-        out.line(`weft_store_in_rows(${place}, o${store}, turned);`);
+        out.line(`weft_store_in_rows${this.#shape}(${place}, o${store}, turned);`);
       }
     });
     out.block('else if (in)', () => apart(own));
@@ -128,14 +141,16 @@ export class WholeRows {
   }
 }
 
-/** Combines the accumulators of the lanes of a row as threads do that meet (`block-reduce.ts`): `a<position>[0]`. */
+/** Combines the accumulators of the lanes of a thread as threads do that meet (`block-reduce.ts`): `a<position>[0]`. */
 export function printLanes(
   out: Writer,
-  { lanes = 1, width }: RowSchedule,
+  { lanes = 1, width, chunks }: RowSchedule,
   accumulators: readonly Accumulator[],
 ): void {
   for (const { name, monoid, isInTurn } of accumulators) {
     if (isInTurn) continue;
+    // An accumulator of several values has many instructions, also where it meets one of no elements, which changes none of its bits.
+    const hasElements = (lane: number): boolean => monoid.components.length === 1 || lane < chunks;
     const join = (a: number, b: number): void =>
       out.line(`${name}[${a}] = ${monoid.combine(`${name}[${a}]`, `${name}[${b}]`)};`);
     // Depth first, so that few are alive at once.
@@ -145,6 +160,7 @@ export function printLanes(
         return;
       }
       meet(lane, 2 * apart);
+      if (!hasElements(lane + apart)) return;
       meet(lane + apart, 2 * apart);
       join(lane * width, (lane + apart) * width);
     };

@@ -25,7 +25,7 @@ export interface RowSchedule {
   readonly sharedChunks: number;
   /** Whether values are held from phase to phase. */
   readonly held: boolean;
-  /** Of a thread that has a row by itself: the threads along the row whose order it keeps (`whole-rows.ts`). */
+  /** Of whole rows (`whole-rows.ts`): the threads of a shared row for each of which a thread keeps the order. */
   readonly lanes?: number;
   /** In columns: chunks that an accumulator of several values takes up at once. */
   readonly together?: number;

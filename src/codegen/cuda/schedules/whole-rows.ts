@@ -1,10 +1,12 @@
 /**
- * Rows of a few elements, a thread each, which the warps bring in and out through shared memory (`printers/row-whole.ts`): a schedule
- * of kernels whose rows follow one another in memory. It has the bits of threads that share a row: in turn (`in-turn.ts`), or with the
- * accumulators of all of them in one thread, which meet as the threads would.
+ * Short rows, which one thread has, or 2, 4 or 8 share, and which the warps bring in and out through shared memory
+ * (`printers/row-whole.ts`): a schedule of kernels whose rows follow one another in memory. It has the bits of the threads that would
+ * share a row otherwise: in turn (`in-turn.ts`), or with the accumulators of several of them in one thread, which meet as the threads
+ * would.
  *
  *     softmax of rows of 15 float32: 16 threads a row, which meet 15 times for a sum   →   a thread a row, which adds
  *     its moments                  : 16 threads a row, which meet by halves            →   15 accumulators of a thread, which do
+ *     softmax of rows of 65        : 32 threads a row, each with 2 or 3 elements       →   2 threads, each with 16 accumulators
  *
  * Called by `candidates.ts`.
  */
@@ -24,19 +26,21 @@ import { denseStrides } from '../../../graph/graph.js';
 import type { OpName } from '../../../graph/ops.js';
 import { isExactReduction, reductionRow } from '../../../graph/reductions.js';
 import { ACCESS_BYTES } from '../chunks.js';
-import { isInTurn } from './in-turn.js';
+import { isInTurn, isShort } from './in-turn.js';
 import { WARP } from './limits.js';
 import type { RowSchedule } from './schedule-rows.js';
 
 const THREADS = 128;
-/** Words of a thread's rows, and of its accumulators, at most: they are in registers. */
+/** Threads that may have a row, fewest first. */
+const SHARING = [1, 2, 4, 8];
+/** Words of a thread's elements, and of its accumulators, at most: they are in registers. */
 const MOST_WORDS = 64;
 /** Threads that share a row as fast: variances of 16 halves took an H200 90 µs so, and 97 with a thread a row. */
 const FEW_THREADS = 2;
-/** Elements of a row, at most, and the weight of their arithmetic, all of which is written out. */
+/** Elements of a thread, at most, and the weight of their arithmetic, all of which is written out. */
 const [MOST_ELEMENTS, MOST_ARITHMETIC] = [32, 1024];
 
-/** Whether an access walks rows that follow one another in memory, of which a warp's begin at a multiple of 16 bytes. */
+/** Whether an access walks rows that follow one another in memory, the first of which begins at a multiple of 16 bytes. */
 export function isRowAfterRow({ parallel, reduced }: Kernel, access: Access, dtype: DType): boolean {
   const { strides, offset, bounds, index } = access;
   return (
@@ -50,26 +54,40 @@ export function isRowAfterRow({ parallel, reduced }: Kernel, access: Access, dty
 /** Threads of a row, and the chunks that they have. */
 type Shared = Pick<RowSchedule, 'mapping' | 'threadsR' | 'width'>;
 
-/** The schedule of a thread a row with the bits of one whose threads share rows, if there is one. */
-export function wholeRows(kernel: Kernel, shared: Shared): RowSchedule | undefined {
+/** The schedules of whole rows with the bits of one whose threads share them, those of fewest threads a row first. */
+export function wholeRows(kernel: Kernel, shared: Shared): readonly RowSchedule[] {
   const { mapping, threadsR, width } = shared;
   const length = product(kernel.reduced);
   const isShared = mapping === 'rows' && threadsR > FEW_THREADS && threadsR <= WARP;
-  if (!isShared || length > MOST_ELEMENTS || length % width !== 0) return undefined;
-  if (length * arithmeticOf(kernel) > MOST_ARITHMETIC) return undefined;
-  if (!movesRows(kernel) || addsProducts(kernel)) return undefined;
-  if (wordsOf(kernel, threadsR * width) > MOST_WORDS) return undefined;
-  return {
-    kind: 'rows',
-    mapping: 'rows',
-    threadsP: THREADS,
-    threadsR: 1,
-    width,
-    chunks: length / width,
-    sharedChunks: 0,
-    held: true,
-    lanes: threadsR,
-  };
+  if (!isShared || length > MOST_ELEMENTS * SHARING.at(-1)! || length % width !== 0) return [];
+  if (!movesRows(kernel) || addsProducts(kernel)) return [];
+  // A short row goes in turn, from one thread to the next.
+  const sharing = isShort(kernel) ? [1] : SHARING.filter((count) => count < threadsR / 2);
+  const arithmetic = arithmeticOf(kernel);
+  return sharing
+    .map(
+      (count): RowSchedule => ({
+        kind: 'rows',
+        mapping: 'rows',
+        threadsP: THREADS / count,
+        threadsR: count,
+        width,
+        chunks: Math.ceil(length / width / count),
+        sharedChunks: 0,
+        held: true,
+        lanes: threadsR / count,
+      }),
+    )
+    .filter(({ threadsR: count, chunks, lanes }) => {
+      const elements = chunks * width;
+      const chains = Math.min(chunks, lanes!) * width;
+      return (
+        elements <= MOST_ELEMENTS &&
+        elements * arithmetic <= MOST_ARITHMETIC &&
+        wordsOf(kernel, elements, chains) <= MOST_WORDS &&
+        beginsAligned(kernel, WARP / count)
+      );
+    });
 }
 
 const elementLoads = (kernel: Kernel) => {
@@ -98,13 +116,21 @@ function movesRows(kernel: Kernel): boolean {
   );
 }
 
-/** Words of a row's elements that are read, or stored, at once; and of the accumulators of a phase, of so many elements. */
-function wordsOf(kernel: Kernel, elements: number): number {
+/** Whether every so many rows, those of a warp, begin at a multiple of 16 bytes. */
+function beginsAligned(kernel: Kernel, rows: number): boolean {
   const length = product(kernel.reduced);
+  return [...elementLoads(kernel), ...elementStores(kernel)].every(
+    ({ access, dtype }) =>
+      !isRowAfterRow(kernel, access, dtype) || (rows * length * byteLengthOf(dtype)) % ACCESS_BYTES === 0,
+  );
+}
+
+/** Words of a thread's elements that are read, or stored, at once; and of so many accumulators of a phase. */
+function wordsOf(kernel: Kernel, elements: number, chains: number): number {
   const words = (dtypes: readonly DType[]): number =>
-    dtypes.reduce((sum, dtype) => sum + (length * byteLengthOf(dtype)) / 4, 0);
+    dtypes.reduce((sum, dtype) => sum + (elements * byteLengthOf(dtype)) / 4, 0);
   const accumulators = reductionsOf(kernel).map(({ name, taken }) =>
-    isInTurn(kernel, name) ? 0 : (elements * (reductionRow(name).width - 1) * byteLengthOf(taken)) / 4,
+    isInTurn(kernel, name) ? 0 : (chains * (reductionRow(name).width - 1) * byteLengthOf(taken)) / 4,
   );
   return Math.max(
     words(elementLoads(kernel).map(({ dtype }) => dtype)),
