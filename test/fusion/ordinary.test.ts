@@ -44,6 +44,20 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     build: (u) => diffused(u!),
     kernels: 1,
   },
+  'derivatives along rows and along columns, each a result': {
+    inputs: [x([1000, 1200])],
+    build: (u) => [u!.gradient(1, { axis: 0 }), u!.gradient(0.5, { axis: 1 })],
+    kernels: 1,
+  },
+  'vorticity and divergence of a field of two components': {
+    inputs: [x([2, 600, 800])],
+    build: (field) => {
+      const [u, v] = [field!.slice(0), field!.slice(1)];
+      const along = (a: Lazy, axis: number): Lazy => a.gradient(1, { axis });
+      return [along(v, 1).sub(along(u, 0)), along(u, 1).add(along(v, 0))];
+    },
+    kernels: 1,
+  },
   'columns scaled in place, a row of zeros': {
     inputs: [x([500, 700])],
     build: (u) => u!.at(null, [10, 20]).multiply(2).at(0).set(0),

@@ -245,9 +245,9 @@ export class KernelGraph {
   /** Why two tasks that read one array are two. */
   #whyApart(a: TaskNode, b: TaskNode): Reason {
     if (isLoop(a) || isLoop(b)) return 'loop';
+    if (this.#depends(a, b) || this.#depends(b, a)) return 'needs-result';
     if (a.kernel === undefined || b.kernel === undefined) return 'library-call';
     const [first, second] = [a.kernel.model, b.kernel.model];
-    if (this.#depends(a, b) || this.#depends(b, a)) return 'needs-result';
     if (first.domainSize !== second.domainSize) return 'domain-mismatch';
     if (isTooLong(first, second)) return 'instruction-limit';
     if (isTooWide(first, second)) return 'buffer-limit';

@@ -44,9 +44,8 @@ export function mergeVertically(
   }
   if (match.every((axis) => axis >= 0)) {
     // The producer stores one value for each element it walks, not for each row.
-    return open.length === 0 && rolesAgree(aligned)
-      ? joinOf(aligned, 'first', isLiveOut)
-      : fail('domain-mismatch');
+    if (open.length > 0) return fail('domain-mismatch');
+    return rolesAgree(aligned) ? joinOf(aligned, 'first', isLiveOut) : fail('other-axes');
   }
   if (match.some((axis) => axis >= c.parallel.length))
     return fail(isNested(producer, consumer, key) ? 'nested-reduction' : 'reduced-first');
@@ -96,9 +95,34 @@ const areSmallMaps = (first: MutableKernel, second: MutableKernel): boolean =>
   first.domainSize <= SMALL_MAP &&
   sameNumbers(first.parallel, second.parallel);
 
+/** Part of what a load reaches by which another one of the same elements is shifted, at most. */
+const MOST_SHIFTED = 0.25;
+
 /**
- * How two kernels merge that do not depend on each other and read the same array: at the same places, or in small
- * maps.
+ * Whether two maps of one domain read an array at places that lie a little apart, so that nearly all that one reads the other
+ * reads, too: differences along rows and along columns, each a result.
+ */
+function readNearby(first: MutableKernel, second: MutableKernel): boolean {
+  const { sizes, parallel } = first;
+  if (first.reduced.length > 0 || !sameNumbers(parallel, second.parallel)) return false;
+  const reach = ({ strides }: Access): number =>
+    strides.reduce((sum, stride, axis) => sum + Math.abs(stride) * (sizes[axis]! - 1), 0);
+  const isNear = (a: Access, b: Access): boolean =>
+    a.index === undefined &&
+    b.index === undefined &&
+    sameNumbers(a.strides, b.strides) &&
+    Math.abs(a.offset - b.offset) <= MOST_SHIFTED * reach(a);
+  return first.uses.some(({ buffer, loads }) => {
+    const others = loads.length === 0 ? [] : second.loadsOf(buffer.key);
+    return loads
+      .slice(0, MAX_PAIRS)
+      .some((load) => others.slice(0, MAX_PAIRS).some((other) => isNear(load, other)));
+  });
+}
+
+/**
+ * How two kernels merge that do not depend on each other and read the same array: at the same places, or nearly so in
+ * maps, or in small maps.
  */
 export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut: IsLiveOut): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
@@ -123,7 +147,7 @@ export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut:
       return joinOf(full, 'first', isLiveOut);
     }
   }
-  return areSmallMaps(first, second)
+  return areSmallMaps(first, second) || readNearby(first, second)
     ? joinOf({ first, second, match: identityOf(first.sizes.length) }, 'first', isLiveOut)
     : fail(reason);
 }

@@ -43,9 +43,9 @@ export type Reason =
   | 'loop'
   /** A map beside a reduction that stores what it reads side by side at places far apart. */
   | 'turned-store'
-  /** Siblings that share no input at the same place. */
+  /** Siblings that share no input at the same places, or in maps a little apart. */
   | 'no-shared-input'
-  /** Siblings that reduce over different axes. */
+  /** Siblings, or a step and its reader, that reduce over different axes. */
   | 'other-axes'
   /** Siblings one of which needs a result of the other, perhaps through others. */
   | 'needs-result'
