@@ -50,6 +50,26 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     build: (values, ids, places) => values!.take(ids!, 0).take(places!, 0),
     kernels: 1,
   },
+  'an image between its pixels, by rows and columns': {
+    inputs: [x([1000, 1200]), x([800], 'int64'), x([1300], 'int64'), x([800, 1]), x([1300])],
+    build: (image, rows, columns, down, right) => {
+      const at = (y: number, z: number): Lazy => image!.take(rows!.add(y), 0).take(columns!.add(z), 1);
+      const between = (a: Lazy, b: Lazy, share: Lazy): Lazy => a.add(b.sub(a).mul(share));
+      return between(between(at(0, 0), at(0, 1), right!), between(at(1, 0), at(1, 1), right!), down!);
+    },
+    kernels: 1,
+  },
+  'pixels by columns, then rows, of each image of several': {
+    inputs: [x([8, 400, 500, 3], 'uint8'), x([300], 'int64'), x([200], 'int64')],
+    build: (images, columns, rows) => images!.take(columns!, 2).take(rows!, 1),
+    kernels: 1,
+  },
+  'rows and columns of squared deviations, the mean of which is known after a first reading': {
+    inputs: [x([1000, 1200]), x([500], 'int64'), x([600], 'int64')],
+    build: (image, rows, columns) => image!.sub(image!.mean()).square().take(rows!, 0).take(columns!, 1),
+    kernels: 2,
+    moved: 1.3,
+  },
   'a map that is a result as well, at other places': {
     inputs: [x([N]), x([N], 'int64')],
     build: (values, ids) => [values!.exp(), values!.exp().take(ids!, 0)],

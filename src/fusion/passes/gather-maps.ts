@@ -4,6 +4,7 @@
  *     take(exp(x) * 2, ids)                  →   exp(take(x, ids)) * 2
  *     take(line of (z - m[i]), places)       →   take(line of z, places) - take(m, places / columns)
  *     take(take(x, ids), places)             →   take(x, take(ids, places))
+ *     take(take(image, rows, 0), columns, 1) →   take(line of image, rows * width + columns)
  *
  * where that moves fewer bytes, by shapes alone: a map of fewer values than places, as a table of colours or of roots of
  * unity is, stays as it is, and so does one of several arrays that would each be read at random. Values do not change, and it makes no
@@ -22,7 +23,7 @@ import { opRow } from '../../graph/ops.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
 import { GATHER_COST, isUnrolled } from './element-cost.js';
-import { indexValues } from './index-values.js';
+import { indexValues, inRange } from './index-values.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 /** Bytes of memory traffic that take as long as an addition on a GPU. */
@@ -110,7 +111,7 @@ class Places {
     const size = sizeOfShape(base.shape);
     const count = sizeOfShape(this.#gather.shape);
     // A table that is looked up more often than it has values.
-    if (count > size) return false;
+    if (count > size && !this.#isPlane(base)) return false;
     let stored = size * byteLengthOf(base.dtype) + this.#bytesAt(base, ALONG);
     let computed = 0;
     const seen = new Set([base.id]);
@@ -121,6 +122,11 @@ class Places {
         const cost = BYTES_PER_COST * (node.kind === 'map' ? opRow(node.op).cost : 1);
         stored += cost * size;
         computed += cost * count;
+        if (this.#isPlane(node)) {
+          stored += size * byteLengthOf(node.dtype);
+          computed += this.#bytesAt(node, ALONG);
+          continue;
+        }
         for (const input of node.inputs) seen.add(this.#operand(input).id);
         if (seen.size > MAX_NODES) return false;
         continue;
@@ -148,7 +154,18 @@ class Places {
     if (node.kind !== 'gather') return true;
     const { axis, mode } = this.#gather;
     const isOneAxis = this.#editor.node(node.inputs[1]!).shape.length === 1;
-    return !this.#isLine && node.axis === axis && isOneAxis && mode !== 'raiseFromStart';
+    const isSameAxis = node.axis === axis && mode !== 'raiseFromStart';
+    return !this.#isLine && isOneAxis && (isSameAxis || this.#isPlane(node));
+  }
+
+  /** Whether a node takes along the axis beside the one of the places: the two are one axis of its array. */
+  #isPlane(node: Open): node is GraphNodeOf<'gather'> {
+    if (node.kind !== 'gather' || this.#isLine) return false;
+    const { axis } = this.#gather;
+    const isCounted = ({ mode, within }: GraphNodeOf<'gather'>): boolean =>
+      within === undefined && mode !== 'raiseFromStart' && mode !== 'raiseStarts';
+    const isOneAxis = this.#editor.node(node.inputs[1]!).shape.length === 1;
+    return isOneAxis && Math.abs(node.axis - axis) === 1 && isCounted(node) && isCounted(this.#gather);
   }
 
   /** Whether a gather reads an operand where it lies, or computes it of fewer elements. */
@@ -208,6 +225,7 @@ class Places {
   #computed(node: Open): number {
     const { shape } = this.#gather;
     const { id: _, ...content } = node;
+    if (this.#isPlane(node)) return this.#inPlane(node);
     if (content.kind === 'gather') {
       const [array, index] = node.inputs as readonly [number, number];
       return this.#editor.add({ ...content, shape, inputs: [array, this.#taken(index, 0)] });
@@ -217,6 +235,41 @@ class Places {
       return isWhole ? this.#editor.broadcast(this.valueOf(input), shape) : this.valueOf(input);
     });
     return this.#editor.add({ ...content, shape, inputs });
+  }
+
+  /** The places in a plane of rows and columns, as places in the line of all its elements. */
+  #inPlane({ axis, dtype, mode, inputs: [array, index] }: GraphNodeOf<'gather'>): number {
+    const editor = this.#editor;
+    const gather = this.#gather;
+    const isOfRows = axis < gather.axis;
+    const { shape, kind } = editor.node(array!);
+    const first = Math.min(axis, gather.axis);
+    const [height, width] = [shape[first]!, shape[first + 1]!];
+    const sizeOf = (along: number): number => (along === first ? height : width);
+    const own = inRange(index!, sizeOf(axis), mode, editor);
+    const other = inRange(this.#places.id, sizeOf(gather.axis), gather.mode, editor);
+    const [rows, columns] = isOfRows ? [own, other] : [other, own];
+    const [ofRows, ofColumns] = [editor.node(rows).shape, editor.node(columns).shape];
+    const of = (op: 'multiply' | 'add', x: number, y: number, size: Shape): number =>
+      editor.add({ kind: 'map', op, dtype: 'int64', shape: size, inputs: [x, y] });
+    const begins = of('multiply', rows, editor.constant(BigInt(width), 'int64'), ofRows);
+    const apart = editor.reshape(begins, [...ofRows, ...ofColumns.map(() => 1)]);
+    const places = of('add', apart, columns, [...ofRows, ...ofColumns]);
+    const line = editor.reshape(array!, [
+      ...shape.slice(0, first),
+      height * width,
+      ...shape.slice(first + 2),
+    ]);
+    // Maps whose operands have one value for each row or column are read at places that are clipped.
+    const isMap = kind === 'map' || kind === 'cast';
+    return editor.add({
+      kind: 'gather',
+      axis: first,
+      mode: isMap ? 'clip' : 'inRange',
+      dtype,
+      shape: gather.shape,
+      inputs: [line, places],
+    });
   }
 
   #taken(array: number, axis: number, places = this.#places): number {
