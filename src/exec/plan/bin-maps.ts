@@ -9,6 +9,7 @@
 import { isCheaper } from '../../codegen/cuts/element-map.js';
 import { usedBuffers } from '../../codegen/cuts/split-phases.js';
 import { extract, liveValues } from '../../fusion/kernel/algebra.js';
+import { arithmeticOf } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -18,8 +19,12 @@ import type { KernelStep, Step } from './plan.js';
 import { type Uses, usesOf } from './routine-maps.js';
 import type { StepList } from './step-list.js';
 
-/** Cost (`OpRow.cost`) of maps that are computed once more for another routine, together. */
-const MOST_COST_AGAIN = 32;
+/**
+ * Cost (`OpRow.cost`) of maps that are computed again for further routines: of all kernels that one routine would have maps of,
+ * together. On an H200 those of a weighted histogram, of 7 and 1, take 241 µs for 245 of stored ones; keys and logarithms of means
+ * in bins, of 14 each, 317 for 288.
+ */
+const MOST_COST_AGAIN = 20;
 /** Values of a row that a thread has at a time. */
 const MOST_WIDTH = 64;
 
@@ -29,10 +34,7 @@ export function withBinMaps(stepList: StepList, model: DeviceModel): StepList {
   const uses = usesOf(stepList.steps, stepList.buffers);
   const joined = new Map<Step, RoutineStep>();
   const gone = new Set<Step>();
-  for (const step of stepList.steps) {
-    if (step.kind !== 'kernel') continue;
-    const reads = readsBy(step, uses, model);
-    if (reads === undefined) continue;
+  for (const [step, reads] of withinCost(readsOf(stepList, uses, model))) {
     gone.add(step);
     for (const { reader, operand, map } of reads) {
       const own = joined.get(reader) ?? reader;
@@ -44,6 +46,32 @@ export function withBinMaps(stepList: StepList, model: DeviceModel): StepList {
   if (gone.size === 0) return stepList;
   const steps = stepList.steps.flatMap((step) => (gone.has(step) ? [] : [joined.get(step) ?? step]));
   return { ...stepList, steps };
+}
+
+type Reads = ReadonlyMap<KernelStep, readonly MappedRead[]>;
+
+function readsOf({ steps }: StepList, uses: Uses, model: DeviceModel): Reads {
+  const found = new Map<KernelStep, readonly MappedRead[]>();
+  for (const step of steps) {
+    const reads = step.kind === 'kernel' ? readsBy(step, uses, model) : undefined;
+    if (reads !== undefined) found.set(step as KernelStep, reads);
+  }
+  return found;
+}
+
+/** Those of which no routine has maps that cost too much again. */
+function withinCost(all: Reads): Reads {
+  const again = new Map<RoutineStep, number>();
+  const readersOf = (reads: readonly MappedRead[]): Set<RoutineStep> =>
+    new Set(reads.map(({ reader }) => reader));
+  for (const [{ kernel }, reads] of all) {
+    if (readersOf(reads).size === 1) continue;
+    const cost = reads.reduce((sum, { map }) => sum + arithmeticOf(map.kernel), -arithmeticOf(kernel));
+    for (const reader of readersOf(reads)) again.set(reader, (again.get(reader) ?? 0) + cost);
+  }
+  const isCheap = (reads: readonly MappedRead[]): boolean =>
+    [...readersOf(reads)].every((reader) => (again.get(reader) ?? 0) <= MOST_COST_AGAIN);
+  return new Map([...all].filter(([, reads]) => isCheap(reads)));
 }
 
 const isBins = (step: Step): step is RoutineStep =>
@@ -101,7 +129,7 @@ function partOf({ kernel, buffers }: KernelStep, result: number): ElementMap {
 }
 
 /**
- * Whether one routine reads, or on a GPU several do, whose maps are cheap and read no more than is stored and read otherwise. A
+ * Whether one routine reads, or on a GPU several do, whose maps read no more than is stored and read otherwise. A
  * CPU takes longer for the bins of 2^22 float32 twice, 1 ns each, than to store them and read them twice.
  */
 function isBetter({ kernel }: KernelStep, reads: readonly MappedRead[], model: DeviceModel): boolean {
@@ -115,6 +143,6 @@ function isBetter({ kernel }: KernelStep, reads: readonly MappedRead[], model: D
     );
   const again = reads.reduce((sum, { map }) => sum + bytesOf(map.kernel, 'input'), 0);
   const stored = reads.reduce((sum, { map }) => sum + bytesOf(map.kernel, 'output'), 0);
-  const isCheap = reads.every(({ map }) => isCheaper(map.kernel, MOST_COST_AGAIN / (readers - 1), Infinity));
-  return isCheap && again <= bytesOf(kernel, 'input') + bytesOf(kernel, 'output') + stored;
+  const takesElements = reads.every(({ map }) => isCheaper(map.kernel, Infinity, Infinity));
+  return takesElements && again <= bytesOf(kernel, 'input') + bytesOf(kernel, 'output') + stored;
 }
