@@ -83,6 +83,22 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     },
     kernels: 1,
   },
+  'the nearest of sixteen centres, and its distance': {
+    inputs: [x([100_000, 8]), x([16, 8])],
+    build: (rows, centres) => {
+      const distances = rows!.slice(null, 'newaxis').sub(centres!).square().sum(-1);
+      return [distances.argmin(1), distances.min(1).sqrt()];
+    },
+    kernels: 1,
+  },
+  'weighted distances, which are read twice for each pair': {
+    inputs: [x([100_000, 8]), x([16, 8])],
+    build: (rows, centres) => {
+      const distances = rows!.slice(null, 'newaxis').sub(centres!).square().sum(-1);
+      return distances.mul(distances.neg().exp()).sum(1);
+    },
+    kernels: 1,
+  },
   'a cross-entropy with its gradient, which takes one score of each row': {
     inputs: [x([8192, 1000]), x([8192], 'int64')],
     build: (scores, labels) => {

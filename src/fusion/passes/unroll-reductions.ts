@@ -9,6 +9,10 @@
  *
  *     Σj m[j] (x[j] - x[i]) r[i, j]^-3, r: distances in space   →   three sums of one kernel, which computes distances
  *
+ * Several reductions take it in where no others read it, and all of them reduce the same axes of equal shapes:
+ *
+ *     argmin and min over c of Σk (x[i, k] - y[c, k])²          →   one kernel, which computes each distance once
+ *
  * So does one that keeps few columns, of one of each row, or of a narrow product, which are then there for all columns:
  *
  *     Σi (f(Σk x[i, k] w[k]) - y[i]) x[i, j], j < 8   →   eight sums of one kernel, which reads rows once
@@ -20,6 +24,7 @@
 
 import type { Shape } from '../../graph/expr.js';
 import {
+  Consumers,
   type GraphNode,
   type GraphNodeOf,
   type MutableGraph,
@@ -56,11 +61,12 @@ export const unrollReductions = (sumOrder: SumOrder | undefined) =>
     const costs = ElementCosts.of(graph, orderOf(graph));
     const shared = new Set(sharedNodes(graph));
     const reducedOnly = onlyReduced(graph);
+    const reducedAlike = new ReducedAlike(graph);
     const orders = sumOrder && new KnownOrders(graph, sumOrder, costs);
     let joined = false;
     const rule: Rule = (node, editor) => {
       if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
-      const own = new OwnExpression(node, editor, costs, graph, { shared, reducedOnly });
+      const own = new OwnExpression(node, editor, costs, graph, { shared, reducedOnly, reducedAlike });
       const made = orders === undefined ? own.written() : writtenInOrder(node, own, orders, editor);
       if (made === node.id) return undefined;
       if (shared.has(node.id)) shared.add(made);
@@ -199,6 +205,47 @@ function onlyReduced(graph: MutableGraph): ReadonlySet<number> {
 interface Readers {
   readonly shared: ReadonlySet<number>;
   readonly reducedOnly: ReadonlySet<number>;
+  readonly reducedAlike: Pick<ReducedAlike, 'has'>;
+}
+
+/** Values that several reductions take up, all of the same axes of equal shapes: kernels of one domain. */
+class ReducedAlike {
+  readonly #graph: MutableGraph;
+  readonly #consumers: Consumers;
+  readonly #known = new Map<number, boolean>();
+
+  constructor(graph: MutableGraph) {
+    this.#graph = graph;
+    this.#consumers = new Consumers(graph, orderOf(graph));
+  }
+
+  has(id: number): boolean {
+    let found = this.#known.get(id);
+    if (found === undefined) {
+      found = this.#find(id);
+      this.#known.set(id, found);
+    }
+    return found;
+  }
+
+  #find(id: number): boolean {
+    const { first, list } = this.#consumers;
+    const keys = new Set<string>();
+    const seen = new Set([id]);
+    // A set's walk meets what is added to it meanwhile.
+    for (const at of seen) {
+      if (this.#graph.outputs.includes(at)) return false;
+      for (let k = first[at] ?? 0; k < (first[at + 1] ?? 0); k++) {
+        const reader = list[k]!;
+        if (reader.kind === 'reduce')
+          keys.add(`${reader.axes.join()} of ${nodeOf(this.#graph, reader.inputs[0]!).shape.join()}`);
+        else if (isComputed(reader)) seen.add(reader.id);
+        else return false;
+      }
+      if (seen.size > MAX_NODES || keys.size > 1) return false;
+    }
+    return keys.size === 1;
+  }
 }
 
 /**
@@ -251,6 +298,7 @@ class OwnExpression {
     return new OwnExpression(this.#root, this.#editor, this.#costs, this.#graph, {
       shared,
       reducedOnly: seen,
+      reducedAlike: { has: () => false },
     });
   }
 
@@ -260,18 +308,19 @@ class OwnExpression {
     return isSame && this.hasPairs === hasPairs && this.hasRows === hasRows;
   }
 
-  #search({ shared, reducedOnly }: Readers): void {
+  #search({ shared, reducedOnly, reducedAlike }: Readers): void {
     const open = this.#root.inputs.map((id) => ({ id, isOwn: true }));
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const { id } = at;
       const isOwn = at.isOwn && !shared.has(id);
-      if ((!isOwn && !reducedOnly.has(id)) || this.#nodes.has(id)) continue;
+      const isTaken = isOwn || reducedOnly.has(id) || reducedAlike.has(id);
+      if (!isTaken || this.#nodes.has(id)) continue;
       if (this.#nodes.size === MAX_NODES) {
         this.short.clear();
         return;
       }
       const node = this.#editor.node(id);
-      const isShort = this.#isShort(node, isOwn);
+      const isShort = this.#isShort(node, isOwn || reducedAlike.has(id));
       if (isUnrolled(node) && this.#isOfRows(node)) this.hasRows = true;
       if (!isShort && !isComputed(node)) continue;
       this.#nodes.add(id);
