@@ -63,3 +63,14 @@ describe.each([8, 40])('a covariance of %i variables of 1,500 observations', (co
     expect((await x.cov(null, { rowvar: false }).compute({ device, memory })).data).toEqual(data);
   });
 });
+
+it('is in windows where its partial results wait, which the launch that leaves these does not touch', async () => {
+  const waves = Float32Array.from({ length: 1500 * 64 }, (_, k) => Math.sin(k));
+  const job = lazy(waves).reshape([1500, 64]).cov(null, { rowvar: false });
+  const memory = 92_000;
+  expect(String(job.plan({ device, memory }))).toMatch(
+    /sweep of \d+ tiles(\n {2}b\d+ [^\n]*)+\n {2}\S+ finish/,
+  );
+  const whole = await job.compute({ device });
+  expect((await job.compute({ device, memory })).data).toEqual(whole.data);
+});

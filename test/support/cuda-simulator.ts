@@ -202,8 +202,8 @@ function packRun(
     const [first, last] = windows[k] ?? [0, 0];
     packet.word(first * byteLengthOf(dtype), last * byteLengthOf(dtype), flush);
   });
-  const launches = cuda.launches.flatMap((launch, k) => {
-    const [x0, x1, y0, y1] = parts[k]!;
+  const launches = parts.flatMap(([x0, x1, y0, y1], k) => {
+    const launch = cuda.launches[k]!;
     return x1 > x0 && y1 > y0 ? [{ ...launch, k, x0, y0, grid: [x1 - x0, y1 - y0, launch.grid[2]] }] : [];
   });
   packet.word(launches.length);

@@ -85,7 +85,8 @@ function sweepOf(
     const direction = role === 'input' ? 'in' : 'out';
     return windowsOf(k, direction, rangesOf(kernel, k, regions), slots, arena, slotPitchOf(kernel, k));
   });
-  const body = launches.map((step, k) => ({
+  // Of slots, what finishes them is another sweep's.
+  const body = launches.slice(0, tiles[0]!.parts.length).map((step, k) => ({
     step,
     ranges: Float64Array.from(tiles.flatMap(({ parts }) => [...parts[k]!, 0, 0])),
   }));

@@ -31,7 +31,6 @@ import {
   buffersInOrder,
   type IndexWindow,
   mergeRegions,
-  type Part,
   type Partials,
   periodOf,
   type Region,
@@ -41,7 +40,6 @@ import {
 } from './work.js';
 
 const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [], pitches: new Map() };
-const NOTHING: Part = [0, 0, 0, 1];
 
 /**
  * The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has
@@ -373,7 +371,7 @@ function slotWork(
           ...box,
         ]),
       ),
-      parts: (first, last) => [[0, blocks, first, last], NOTHING],
+      parts: (first, last) => [[0, blocks, first, last]],
     },
     finish: reach(kernel, finish, [[...parallel, ...wholeAxes(kernel.reduced)]]),
   };

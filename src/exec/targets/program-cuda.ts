@@ -17,7 +17,15 @@ import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { inTurns } from '../native/turns.js';
 import { recordsOf } from '../plan/loop-records.js';
-import { type DevicePlan, kernelsOf, type Step, type SweepStep, wholeKernels } from '../plan/plan.js';
+import {
+  type DevicePlan,
+  type KernelStep,
+  kernelsOf,
+  type PhaseStep,
+  type Step,
+  type SweepStep,
+  wholeKernels,
+} from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import { callSource, callSources, loadImages, type ProgramImages, type Sources } from './cuda-images.js';
@@ -113,8 +121,8 @@ export function graphSizes(plan: DevicePlan, device: Device): number[] {
     if (step.kind === 'sweep' || step.kind === 'loop') return 1;
     if (step.kind === 'call') return callRow(step).kernels?.(step, limits)?.launches.length ?? 1;
     const { scratch, launches } = footprintOf(step.kernel, limits);
-    if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
-    return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
+    const own = ownLaunches(step, launches).length;
+    return step.kind === 'finish' ? own : own + scratch.filter((buffer) => buffer.zeroed).length;
   });
   const streams = streamsOfSpecs(plan, counts);
   return graphsOf(plan, counts, streams, multiprocessorsOf(device)).map(({ count }) => count);
@@ -149,7 +157,7 @@ function stepSpecs(step: Step, emitting: Emitting): StepSpec[] {
   return launchSpecs(step, emitting);
 }
 
-/** The launches of a step; of a kernel that is cut into phases, all of its launches. */
+/** The launches of a step; of a phase, those that leave partial results. */
 function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclude<StepSpec, SweepSpec>[] {
   const { images, limits, schedules } = emitting;
   if (step.kind === 'call') return callSpecs(step, emitting);
@@ -171,11 +179,12 @@ function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclud
     sharedByteLength: launch.sharedByteLength,
     args: launch.args.map((argument) => launchArgument(argument, step)),
   }));
-  if (step.kind === 'finish') return launches.slice(PARTIAL_LAUNCHES);
+  const own = ownLaunches(step, launches);
+  if (step.kind === 'finish') return own;
   const zeroed = cuda.scratch.flatMap((scratch, k) =>
     scratch.zeroed ? [{ kind: 'zero' as const, buffer: step.scratch[k]! }] : [],
   );
-  return [...zeroed, ...launches];
+  return [...zeroed, ...own];
 }
 
 /** A call as its kernels' launches, or as one step of a library. */
@@ -225,6 +234,15 @@ function blockRanges(step: CallStep, launch: CallLaunch, units: Float64Array): F
 
 /** Of a reduction in slots, the first launch leaves partial results and the others finish them. */
 const PARTIAL_LAUNCHES = 1;
+
+/**
+ * The launches of a kernel that a step has. Results of what finishes a phase may have windows, which the tiles of the phase
+ * have not, so that these have its first launch alone.
+ */
+function ownLaunches<Launch>({ kind }: KernelStep | PhaseStep, launches: readonly Launch[]): Launch[] {
+  if (kind === 'phase') return launches.slice(0, PARTIAL_LAUNCHES);
+  return launches.slice(kind === 'finish' ? PARTIAL_LAUNCHES : 0);
+}
 
 function sweepSpec(sweep: SweepStep, emitting: Emitting): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
