@@ -1,7 +1,7 @@
 /**
- * Property: a result has the bits that it has alone, whatever is computed with it. Random programs of a few results that
- * share parts (`random-company.ts`), and others that are aimed at sums, and at products. `WEFT_COMPANY` says how many of each,
- * `WEFT_COMPANY_SEED` the first:
+ * Property: a result has the bits that it has alone, whatever is computed with it, and within any budget. Random programs of
+ * a few results that share parts (`random-company.ts`), and others that are aimed at sums, at products and at loops.
+ * `WEFT_COMPANY` says how many of each, `WEFT_COMPANY_SEED` the first:
  *
  *     WEFT_COMPANY=5000 npx vitest run --project all test/conformance/company.test.ts
  */
@@ -10,15 +10,18 @@ import { compute, type Lazy } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { randomValues } from '../support/random.js';
-import { companyOf, differencesIn, type KindName } from '../support/random-company.js';
+import { companyOf, differencesIn, differencesWithin, type KindName } from '../support/random-company.js';
 
 const { WEFT_COMPANY, WEFT_COMPANY_SEED } = process.env;
 const FIRST = Number(WEFT_COMPANY_SEED ?? 20_261_126);
-const RUNS: Readonly<Record<KindName, number>> = { ordinary: 80, sums: 70, products: 40 };
+const RUNS: Readonly<Record<KindName, number>> = { ordinary: 65, sums: 60, products: 35, loops: 20 };
 /** The simulated GPU compiles each kernel for a second. */
-const SIMULATED_RUNS: typeof RUNS = { ordinary: 4, sums: 4, products: 2 };
+const SIMULATED_RUNS: typeof RUNS = { ordinary: 4, sums: 4, products: 2, loops: 1 };
 const runsOn = (device: string, kind: KindName): number =>
   Number(WEFT_COMPANY ?? (isSimulated(device) ? SIMULATED_RUNS : RUNS)[kind]);
+
+/** Programs of loops that are computed within budgets, too. */
+const runsWithin = (device: string): number => Number(WEFT_COMPANY ?? (isSimulated(device) ? 1 : 6));
 
 /** Whether a compiler chooses what is one operation. */
 const isCompiled = (device: string): boolean => device !== 'cpu' && !isSimulated(device);
@@ -36,7 +39,7 @@ async function differencesOf(seed: number, kind: KindName, device: string): Prom
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'results on %s',
   (device) => {
-    it.each(['ordinary', 'sums', 'products'] as const)(
+    it.each(['ordinary', 'sums', 'products', 'loops'] as const)(
       `have the bits that they have alone, of programs of %s from seed ${FIRST}`,
       async (kind) => {
         const differences: string[] = [];
@@ -46,6 +49,18 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       },
       3_600_000,
     );
+
+    it(`have the bits of the whole within half of it and an eighth, of programs of loops from seed ${FIRST}`, async () => {
+      let budgets = 0;
+      const differences: string[] = [];
+      for (let seed = FIRST; seed < FIRST + runsWithin(device); seed++) {
+        const found = await differencesWithin(companyOf(seed, 'loops'), device);
+        budgets += found.budgets;
+        differences.push(...found.texts.map((text) => `seed ${seed}: ${text}`));
+      }
+      expect(differences).toEqual([]);
+      if (!isSimulated(device)) expect(budgets).toBeGreaterThan(0);
+    }, 3_600_000);
 
     it.each(ONCE_DIFFERENT)('have them of the products of seed %i', async (seed) => {
       expect(await differencesOf(seed, 'products', device)).toEqual([]);

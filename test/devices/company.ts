@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 const { device } = values;
-const kinds = values.kind === undefined ? ['ordinary', 'sums', 'products'] : [values.kind];
+const kinds = values.kind === undefined ? ['ordinary', 'sums', 'products', 'loops'] : [values.kind];
 const first = Number(values.first);
 
 console.log(
