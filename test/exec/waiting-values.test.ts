@@ -14,6 +14,7 @@ import {
   loadNpy,
   npy,
   plan,
+  where,
   whileLoop,
 } from '../../src/index.js';
 import { bitsOf, meterOf } from '../support/budget-corpus.js';
@@ -99,5 +100,18 @@ describe('values that wait in files', () => {
     const x = matrix().exp();
     const standardized = [x.sub(x.mean(0)).div(x.std(0)), x.softmax(0)];
     expect(waits(standardized, { device, memory: '2MiB' })).toBe(false);
+  });
+
+  it('are not made again behind what reads them, with another value of their kernel', async () => {
+    const waves = (by: number): Lazy =>
+      lazy(Float32Array.from({ length: 26_400 }, (_, k) => Math.sin(k * by))).reshape([33, 8, 100]);
+    const x = waves(0.7);
+    const most = x.softmax(1).maximum(x);
+    const results = [where(waves(1.3).greater(0), 1, most).square(), most.reshape([-1, 5]).softmax(1)];
+    const whole = await compute(results, { device });
+    for (const memory of [44_000, 37_000, 32_000, 27_000, 16_000]) {
+      const found = await compute(results, { device, memory });
+      expect(found.map((array, k) => bitsOf(array).equals(bitsOf(whole[k]!)))).toEqual([true, true]);
+    }
   });
 });

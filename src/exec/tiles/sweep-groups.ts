@@ -244,27 +244,30 @@ class Grouper {
   /**
    * The earlier tasks to run again for the windowed values that a task reads, inputs first: all where nothing
    * may be spilled, else those for which that moves fewer bytes. A value that a task of the sweep reads where it
-   * waits is there for the others, too: made again behind that task, it would be another one. `undefined`: a
-   * value can neither be had again nor be spilled.
+   * waits is there for the others, too: made again behind that task, also for another value of the same kernel, it would not
+   * wait any more when that task reads it. `undefined`: a value can neither be had again nor be spilled.
    */
   #producersAgain(task: CutTask, inside: ReadonlySet<Task>): CutTask[] | undefined {
     const found: CutTask[] = [];
     const waiting = new Set([...inside].flatMap(({ reads }) => reads));
+    const isWaiting = (buffer: number): boolean => this.#rules.isWindowed(buffer) && waiting.has(buffer);
     const visit = (reader: Task): boolean => {
+      const left: number[] = [];
       for (const buffer of reader.reads) {
         if (!this.#rules.isWindowed(buffer) || this.#rules.isInput(buffer)) continue;
         const writer = this.#writerOf.get(buffer)!;
         if (inside.has(writer) || found.includes(writer as CutTask) || waiting.has(buffer)) continue;
         if (this.#rules.keepsAll === true) continue;
         const isDear = writer.isDear === true || this.#moved(writer) > 2 * this.#rules.byteLengthOf(buffer);
-        if (this.#rules.canSpill && isDear) continue;
-        if (!writer.repeats || writer.cut === undefined) {
-          if (this.#rules.canSpill) continue;
-          return false;
+        const isRepeatable = writer.repeats && writer.cut !== undefined && !writer.writes.some(isWaiting);
+        if (this.#rules.canSpill && (isDear || !isRepeatable)) {
+          left.push(buffer);
+          continue;
         }
-        if (!visit(writer)) return false;
+        if (!isRepeatable || !visit(writer)) return false;
         found.push(writer as CutTask);
       }
+      for (const buffer of left) waiting.add(buffer);
       return true;
     };
     return visit(task) ? found : undefined;
