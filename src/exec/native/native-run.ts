@@ -284,6 +284,22 @@ class LoadedProgram implements NativeProgram {
     return false;
   }
 
+  /** Begins a run that nothing follows while it is under way. */
+  begin(
+    inputs: readonly RunInput[],
+    keep: readonly RawDestination[],
+    numbers: Uint8Array | undefined,
+  ): RawResult | Promise<RawResult> {
+    try {
+      const read = new Array<object>(inputs.length);
+      for (let k = 0; k < read.length; k++) read[k] = rawInput(inputs[k]!);
+      if (this.resultBytes > 0) collector.count(this.bytesKept(keep));
+      return addon().run(this.#handle, read, keep, undefined, false, false, false, undefined, numbers);
+    } catch (error) {
+      throw typed(error);
+    }
+  }
+
   /** The result of a run that has begun. Its completion is polled: a wake-up takes longer. */
   awaited(given: Promise<RawResult>): Promise<RunResult> {
     if (!this.isOnHost) poller.watch(this.#waited);
@@ -400,6 +416,33 @@ export function runNow(
   }
 }
 
+/** Whether a program is of the CPU. */
+export function isOfCpu(program: NativeProgram): boolean {
+  LoadedProgram.handleOf(program);
+  return (program as LoadedProgram).isOnHost;
+}
+
+/**
+ * As `runNow` of a program of the CPU, for destinations as the addon reads them. Without promises in between: the addon's own
+ * gives the result to `made`, or its error to `failed`.
+ */
+export function runToHost<T>(
+  program: NativeProgram,
+  inputs: readonly RunInput[],
+  keep: readonly RawDestination[],
+  numbers: Uint8Array | undefined,
+  made: (result: RunResult) => T,
+  failed: (error: unknown) => Promise<T>,
+): T | Promise<T> {
+  const loaded = program as LoadedProgram;
+  const given = loaded.begin(inputs, keep, numbers);
+  if (!(given instanceof Promise)) return made(loaded.resultOf(given));
+  return given.then(
+    (values) => made(loaded.resultOf(values)),
+    (error: unknown) => failed(typed(error)),
+  );
+}
+
 /** The bytes of each result of a program of the CPU whose runs may be small; undefined: none is. */
 export function smallResults(program: NativeProgram): readonly number[] | undefined {
   LoadedProgram.handleOf(program);
@@ -423,12 +466,13 @@ export function runSmall(
   }
 }
 
-type RawDestination = boolean | readonly FileOutput[] | object;
+/** Where a result goes, as the addon reads it. */
+export type RawDestination = boolean | readonly FileOutput[] | object;
 
 /** Of lists that all runs of a program have. */
 const known = new WeakMap<readonly OutputDestination[], readonly RawDestination[]>();
 
-function rawDestinations(outputs: readonly OutputDestination[]): readonly RawDestination[] {
+export function rawDestinations(outputs: readonly OutputDestination[]): readonly RawDestination[] {
   const before = known.get(outputs);
   if (before !== undefined) return before;
   const raw = outputs.map(rawDestination);
@@ -436,7 +480,6 @@ function rawDestinations(outputs: readonly OutputDestination[]): readonly RawDes
   return raw;
 }
 
-/** The destination of a result as the addon reads it. */
 function rawDestination(destination: OutputDestination): RawDestination {
   if (typeof destination === 'string') return destination === 'device';
   return destination instanceof NativeBuffer ? NativeBuffer.handleOf(destination) : destination;

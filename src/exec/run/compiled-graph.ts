@@ -35,6 +35,7 @@ import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js
 import { type Given, type Input, inputOf, isHere, partOf, valuesOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, lookThrough } from './known-ends.js';
 import type { FoundNumbers } from './known-starts.js';
+import { LongCalls } from './long-calls.js';
 import { type ArgumentExpr, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
@@ -85,6 +86,8 @@ export class TracedGraph {
   readonly #lines = new Map<Expr, TracedGraph>();
   /** Of a program that ran before with results on the host, and whose runs may be small. */
   #small: SmallCalls | undefined;
+  /** Of the same program, where its runs are not small. */
+  #long: LongCalls | undefined;
   /** The program that ran before, to be run with other arguments. */
   readonly #known: { [D in TracedDestination]?: Program } = {};
   readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
@@ -168,6 +171,9 @@ export class TracedGraph {
     try {
       const small = this.#smallResults(program, args);
       if (small !== undefined) return small;
+      const long = this.#long;
+      const inputs = long?.program === program ? this.#inputsNow(long.sources, args) : undefined;
+      if (inputs !== undefined) return long!.run(inputs, this.#numbers, failed);
       const running = runProgramNow(program, this.#givenBy(args), this.#settings.host);
       if (running instanceof Promise) return this.#results(this.#looked(running, 'host')).catch(failed);
       throwFailedIn(this.#canonical, running);
@@ -189,7 +195,11 @@ export class TracedGraph {
     if (small?.program !== program) return undefined;
     const inputs = this.#inputsNow(small.sources, args);
     const outputs = inputs && small.run(inputs, this.#numbers);
-    if (outputs === undefined) return undefined;
+    if (outputs === undefined) {
+      // Runs that are not small do without being asked whether they are.
+      if (!small.mayBeSmall) this.#small = undefined;
+      return undefined;
+    }
     if (small.hasCodes) throwFailedIn(this.#canonical, { program, outputs });
     return small.resultsIn(outputs);
   }
@@ -314,7 +324,10 @@ export class TracedGraph {
     // Captured graphs in segments are computed at each call; a plan for starts of rows is that of one matrix.
     if (isOfAll && isRepeatable(planned, target, settings, executed)) {
       this.#known[destination] = executed.program;
-      if (destination === 'host') this.#small = SmallCalls.of(executed.program, this.exprs, this.#canonical);
+      if (destination === 'host') {
+        this.#small = SmallCalls.of(executed.program, this.exprs, this.#canonical);
+        this.#long = LongCalls.of(executed.program, this.exprs, this.#canonical);
+      }
     }
     return executed;
   }

@@ -73,6 +73,11 @@ export class SmallCalls {
     );
   }
 
+  /** Whether the program's runs may still be small: the addon says so of the first. */
+  get mayBeSmall(): boolean {
+    return smallResults(this.#native) !== undefined;
+  }
+
   /** The memory of all results of the program. Undefined: nothing was computed, and the run goes the way of others. */
   run(inputs: readonly RunInput[], numbers: RunNumbers): readonly ArrayBuffer[] | undefined {
     const memory = this.#isAllPassing ? this.#passing : this.#memory();
