@@ -65,7 +65,14 @@ async function bareRun(result: Lazy): Promise<() => void> {
 
 const scalar = Object.freeze([]);
 const vector = Object.freeze([LENGTH]);
+const row = Object.freeze([ROWS]);
 const small = (): unknown => ndarrayOf({ data: new Float32Array(1), shape: scalar, dtype: 'float32' });
+const solved = (): unknown =>
+  ndarrayOf({
+    data: new Float64Array(new ArrayBuffer(ROWS * Float64Array.BYTES_PER_ELEMENT)),
+    shape: row,
+    dtype: 'float64',
+  });
 const large = (): unknown =>
   ndarrayOf({
     data: new Float32Array(new ArrayBuffer(LENGTH * Float32Array.BYTES_PER_ELEMENT)),
@@ -98,7 +105,7 @@ const CASES: Readonly<Record<string, () => Promise<unknown>>> = {
   'x.add(1), built each time': () => x.add(1).compute(cpu),
   'floor of a solution': async () => {
     solution();
-    return small();
+    return solved();
   },
   'linalg.solve, compiled': () => compiledSolve(a, b),
   'linalg.solve, built each time': () => linalg.solve(a, b).compute(cpu),

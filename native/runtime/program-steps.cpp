@@ -310,6 +310,14 @@ constexpr StepReader kStepReaders[] = {
 
 }  // namespace
 
+bool hasElementLoops(const cpu::Tape& tape) {
+  const auto has = [](const cpu::Section& section) {
+    return std::any_of(section.begin(), section.end(), [](const cpu::Instruction& i) { return i.loop; });
+  };
+  return std::any_of(tape.walks.begin(), tape.walks.end(), has) ||
+         std::any_of(tape.rowSections.begin(), tape.rowSections.end(), has);
+}
+
 double workOf(const cpu::Tape& tape) {
   int64_t instructions = 1;
   for (const cpu::Section& walk : tape.walks) instructions += static_cast<int64_t>(walk.size());

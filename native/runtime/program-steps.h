@@ -16,6 +16,9 @@ Step readStep(const Fields& fields, Program& program);
 // Instructions times elements of a tape.
 double workOf(const cpu::Tape& tape);
 
+// Whether a tape has loops of elements, whose work its elements decide.
+bool hasElementLoops(const cpu::Tape& tape);
+
 // Whether a step can be part of a CUDA graph: it queues work, and nothing else.
 bool canRepeat(const Step& step, const Program& program);
 

@@ -1,6 +1,8 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "cuda/library-routines.h"
 #include "runtime/device.h"
@@ -143,9 +145,19 @@ void checkAllAdded(const Fields& spec, const char* field, size_t added) {
     spec.reject(field, "the " + std::to_string(added) + " that were added");
 }
 
-// Whether nothing of a program takes long, or waits. `hasShortCalls`: nor do products and routines of the
-// CPU, and tapes beside them.
-bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
+// Whether it takes as long as the elements of a step say.
+bool isUnbounded(const Step& step) {
+  if (const auto* tape = std::get_if<TapeStep>(&step)) return hasElementLoops(*tape->tape);
+  const auto* const routine = std::get_if<RoutineStep>(&step);
+  if (routine == nullptr) return false;
+  const std::optional<RoutineMap>* const maps[] = {&routine->prologue, &routine->weights, &routine->epilogue};
+  return std::any_of(std::begin(maps), std::end(maps),
+                     [](const auto* map) { return *map && hasElementLoops(*(*map)->tape); });
+}
+
+// Whether nothing of a program takes long, or waits. `isShort`: nor do products, routines and tapes of the
+// CPU, all together.
+bool isSmall(const Program& program, bool asGraphs, bool isShort) {
   const bool isOnGpu = program.device->name() != "cpu";
   for (const BufferSpec& buffer : program.buffers) {
     if (buffer.windowed || buffer.role == Role::spill) return false;
@@ -158,8 +170,9 @@ bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
   }
   for (size_t i = 0; i < program.steps.size(); i++) {
     const Step& step = program.steps[i];
+    if (isUnbounded(step)) return false;
     if (const auto* tape = std::get_if<TapeStep>(&step)) {
-      if (isOnGpu || !hasShortCalls) work += tape->work + (isOnGpu ? 0 : kBeginWork);
+      if (isOnGpu || !isShort) work += tape->work + (isOnGpu ? 0 : kBeginWork);
     } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
       launches += repeated[i] ? 0 : 1;
     } else if ((std::holds_alternative<MatmulStep>(step) && isOnGpu) ||
@@ -168,8 +181,7 @@ bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
     } else if (const auto* routine = std::get_if<RoutineStep>(&step);
                routine != nullptr && isOnGpu && routine->library->launches != nullptr) {
       launches += repeated[i] ? 1 : routine->library->launches(routine->numbers);
-    } else if (!isOnGpu && hasShortCalls &&
-               (std::holds_alternative<MatmulStep>(step) || routine != nullptr)) {
+    } else if (!isOnGpu && isShort && (std::holds_alternative<MatmulStep>(step) || routine != nullptr)) {
       continue;
     } else {
       return false;
@@ -287,9 +299,9 @@ Napi::Value endProgram(const Napi::CallbackInfo& info) {
   readStreams(spec, program);
   readGraphs(spec, program);
   checkStreams(program);
-  const bool hasShortCalls = spec.has("hasShortCalls");
-  program.isSmall = isSmall(program, false, hasShortCalls);
-  program.isSmallAsGraphs = isSmall(program, true, hasShortCalls);
+  const bool isShort = spec.has("isShort");
+  program.isSmall = isSmall(program, false, isShort);
+  program.isSmallAsGraphs = isSmall(program, true, isShort);
   auto made = std::move(values::handle<ProgramDraft>(info[0], "draft").program);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(made)}));
 }

@@ -50,7 +50,7 @@ struct Image {
   std::vector<uint8_t> bytes;
 };
 
-// Instructions times elements of a tape that one thread does in about 20 microseconds.
+// Instructions times elements of a tape that one thread does in 2 (light ops) to 20 microseconds.
 inline constexpr double kShortWork = 50'000;
 
 struct TapeStep {

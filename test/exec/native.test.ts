@@ -244,7 +244,7 @@ describe('a run that does not fit its program is refused', () => {
 });
 
 describe('a small run', () => {
-  const short = (): ProgramSpec => ({ ...spec(), hasShortCalls: true });
+  const short = (): ProgramSpec => ({ ...spec(), isShort: true });
   const small = createProgram(short());
   const computed = (program: typeof small, inputs: readonly RunInput[]): ArrayBuffer[] | undefined => {
     const results = smallResults(program)?.map((byteLength) => new ArrayBuffer(byteLength));

@@ -8,7 +8,17 @@ import { programOf } from '../../src/exec/run/program.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { upToBound } from '../../src/graph/extent.js';
-import { compute, eye, type Lazy, lazy, limitMemory, linalg, sparse } from '../../src/index.js';
+import {
+  compile,
+  compute,
+  elementwise,
+  eye,
+  type Lazy,
+  lazy,
+  limitMemory,
+  linalg,
+  sparse,
+} from '../../src/index.js';
 
 const options = { device: 'cpu' } as const;
 
@@ -24,6 +34,8 @@ const square = (n: number, count?: number): Lazy =>
   lazy(Float64Array.from({ length: n * n * (count ?? 1) }, (_, k) => Math.sin(k * k))).reshape(
     count === undefined ? [n, n] : [count, n, n],
   );
+
+const line32 = (n: number): Lazy => lazy(Float32Array.from({ length: n }, (_, k) => (k % 17) + 1));
 
 /** Products of two rows in a row, each of which is a kernel. */
 const kernels = (count: number): Lazy => {
@@ -88,8 +100,12 @@ describe('calls of the CPU', () => {
     ],
     ['many small solutions', false, () => linalg.solve(square(4, 1000), square(4, 1000))],
     ['a sort, whose time nobody knows', false, () => square(10).sort()],
+    ['a map of 20,000 elements', true, () => line32(20_000).mul(2).add(1)],
+    ['a map of a million', false, () => line32(1_000_000).mul(2).add(1)],
+    ['a sum of products of 40,000 elements', true, () => line32(40_000).mul(line32(40_000)).sum()],
+    ['tangents of 100,000 elements', false, () => line32(100_000).astype('float64').tan()],
   ])('%s is short: %s', async (_, isShort, of) => {
-    expect((await specOf(of())).hasShortCalls ?? false).toBe(isShort);
+    expect((await specOf(of())).isShort ?? false).toBe(isShort);
   });
 
   it.each([
@@ -101,6 +117,36 @@ describe('calls of the CPU', () => {
     const memory = results.map(({ buffer }) => buffer);
     expect(runSmall(program, [new Float64Array(4)], memory, undefined)).toBe(isShort);
     expect([...results[0]!]).toEqual(isShort ? [0, 0, 0, 0] : [1, 1, 1, 1]);
+  });
+
+  it('leave loops of elements to a thread, however few elements there are', async () => {
+    const slowly = elementwise((x: number) => {
+      let sum = x;
+      let k = 0;
+      while (k < 20_000) {
+        sum = sum * 0.5 + 1;
+        k = k + 1;
+      }
+      return sum;
+    });
+    const x = lazy(new Float64Array([4, 5]));
+    const whole = slowly(x) as Lazy;
+    const besideCall = (slowly(square(10)) as Lazy).matmul(square(10));
+    for (const result of [whole, whole.sum(), besideCall]) {
+      const spec = await specOf(result);
+      const program = createProgram(spec);
+      const inputs = spec.buffers.flatMap(({ role, byteLength }) =>
+        role === 'input' ? [new Float64Array(byteLength / 8)] : [],
+      );
+      const memory = spec.buffers.flatMap(({ role, byteLength }) =>
+        role === 'output' ? [new ArrayBuffer(byteLength)] : [],
+      );
+      expect(runSmall(program, inputs, memory, undefined)).toBe(false);
+    }
+    expect([...(await whole.compute(options)).data]).toEqual([2, 2]);
+    expect((await compile((y: Lazy) => slowly(y) as Lazy, options)(x)).data).toEqual(
+      new Float64Array([2, 2]),
+    );
   });
 
   it('wait for others within a limit of the process', async () => {
@@ -142,6 +188,6 @@ describe('calls of the CPU', () => {
       [a.matmul(lazy(new Float64Array(rows)))],
       ...(isShort ? [[a.rows(0, 40).columns(0, 40).toDense()]] : []),
     ];
-    for (const each of graphs) expect((await specOf(...each)).hasShortCalls ?? false).toBe(isShort);
+    for (const each of graphs) expect((await specOf(...each)).isShort ?? false).toBe(isShort);
   });
 });

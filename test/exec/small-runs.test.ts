@@ -13,7 +13,7 @@ import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { DTYPES, type DType } from '../../src/graph/dtype.js';
 import type { HostSource, TypedArray } from '../../src/graph/expr.js';
 import { nativeDType } from '../../src/host/elements.js';
-import { compute, concat, fft, type Lazy, lazy, linalg, random, where } from '../../src/index.js';
+import { compile, compute, concat, fft, type Lazy, lazy, linalg, random, where } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 
@@ -135,7 +135,7 @@ describe('small runs write their results, and nothing else', () => {
     'of kernels of every kind, of %s',
     async (dtype) => {
       const jobs: Job[] = [];
-      for (const size of [2, 63, 65, 192, 1000]) {
+      for (const size of [2, 63, 65, 192, 1000, 4001, 8192]) {
         const [x, y] = [ofDType(dtype, [size], 5), ofDType(dtype, [size], 6)];
         const late = x.slice([1]);
         jobs.push(
@@ -263,5 +263,74 @@ describe('small runs that follow one another', () => {
     const as = (dtype: 'float16' | 'bfloat16'): Lazy => lazy(bits, { dtype }).astype('float64');
     const both = await as('float16').add(as('bfloat16')).add(lazy(bits)).compute(options);
     expect([...both.data]).toEqual([1 + 2 ** -7 + 0x3c00, 1.875 + 1 + 0x3f80]);
+  });
+});
+
+describe('small runs with results of up to 64 KiB', () => {
+  /** Of 64 KiB in float32, and one element less and more. */
+  const SIZES_AT_THE_LIMIT = [1025, 4096, 16_383, 16_384, 16_385];
+  const waved = (length: number, seed: number): Float32Array =>
+    Float32Array.from({ length }, (_, k) => Math.sin(k * seed) * 3);
+  const chained = (x: Lazy, y: Lazy): Lazy => x.mul(y).add(0.5).maximum(y).sub(x);
+  const byHand = (x: Float32Array, y: Float32Array): Float32Array =>
+    x.map((a, k) => {
+      const sum = Math.fround(Math.fround(a * y[k]!) + 0.5);
+      return Math.fround(Math.max(sum, y[k]!) - a);
+    });
+
+  it.each(SIZES_AT_THE_LIMIT)('have the bits of other runs, of %i elements', async (length) => {
+    const [x, y] = [waved(length, 1), waved(length, 2)];
+    const compiled = compile((a: Lazy, b: Lazy) => ({ all: chained(a, b), sum: a.mul(b).sum() }), options);
+    const signal = new AbortController().signal;
+    const sum = await lazy(x)
+      .mul(lazy(y))
+      .sum()
+      .compute({ ...options, signal });
+    for (let call = 0; call < 4; call++) {
+      const result = await compiled(x, y);
+      expect(result.all.data).toEqual(byHand(x, y));
+      expect(result.sum.data).toEqual(sum.data);
+      expect((await chained(lazy(x), lazy(y)).compute(options)).data).toEqual(byHand(x, y));
+      // Arrays are read when they are computed.
+      x[call] = call + 10;
+      sum.data[0] = (
+        await lazy(x)
+          .mul(lazy(y))
+          .sum()
+          .compute({ ...options, signal })
+      ).item();
+    }
+  });
+
+  it('are each in memory of their own, which may be moved', async () => {
+    const x = waved(8000, 3);
+    const twice = compile((a: Lazy) => a.mul(2), options);
+    await twice(x);
+    const results = await Promise.all(Array.from({ length: 20 }, () => twice(x)));
+    expect(new Set(results.map(({ data }) => data.buffer)).size).toBe(20);
+    const [first, ...others] = results;
+    structuredClone(first!.data.buffer, { transfer: [first!.data.buffer as ArrayBuffer] });
+    expect(first!.data.length).toBe(0);
+    const wanted = x.map((each) => 2 * each);
+    for (const { data } of [...others, await twice(x)]) {
+      expect(data).toEqual(wanted);
+      expect(data.buffer.byteLength).toBe(32_000);
+    }
+  });
+
+  it('refuse arrays without memory and of other lengths, and go on', async () => {
+    const twice = compile((a: Lazy, b: Lazy) => a.mul(b), options);
+    const x = waved(5000, 4);
+    const gone = waved(5000, 5);
+    const held = lazy(gone);
+    for (let call = 0; call < 3; call++) await twice(x, held);
+    structuredClone(gone.buffer, { transfer: [gone.buffer as ArrayBuffer] });
+    await expect(twice(x, held)).rejects.toThrow(/detached|memory/);
+    await expect(twice(x, x.slice(0, 4999))).rejects.toThrow(/4999/);
+    expect((await twice(x, x)).data).toEqual(x.map((each) => each * each));
+    expect((await twice(x.slice(0, 0), x.slice(0, 0))).data).toEqual(new Float32Array(0));
+    expect((await twice(lazy(x).max(), lazy(2, { dtype: 'float32' }))).data).toEqual(
+      new Float32Array([2 * Math.max(...x)]),
+    );
   });
 });

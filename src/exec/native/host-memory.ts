@@ -47,6 +47,12 @@ export const MOST_EXTERNAL_BYTES = process.versions.electron === undefined ? con
 export const MOST_COPIED_BYTES = 4096;
 
 /**
+ * The most bytes of a result of a small run (`small-calls.ts`), an ArrayBuffer that JavaScript makes: V8 clears 64 KiB in some
+ * 2 µs, where a buffer of the pool with its handle and finalizer takes 4.
+ */
+export const MOST_SMALL_BYTES = 2 ** 16;
+
+/**
  * The most bytes of a typed array in the engine's heap, which has an ArrayBuffer only when that is asked for: such a one takes
  * a quarter of the time (`--typed-array-max-size-in-heap`).
  */

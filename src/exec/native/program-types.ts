@@ -193,8 +193,11 @@ export interface ProgramSpec {
   /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
   readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
   readonly steps: readonly StepSpec[];
-  /** There where products, routines and kernels of the CPU take, all together, no longer than to wake a thread for them. */
-  readonly hasShortCalls?: true;
+  /**
+   * There where products, routines and kernels of the CPU take, all together, no longer than to wake a thread for them. Of
+   * few elements in kernels alone the addon knows it without.
+   */
+  readonly isShort?: true;
   /** Where a GPU runs each step, if not one after the other. */
   readonly streams?: StreamPlan | undefined;
   /**

@@ -4,7 +4,8 @@ import { availableParallelism } from 'node:os';
 import { encodeFor, encodePhases, encodeTape, type TapeSpec, tapeBy } from '../../codegen/cpu/tape.js';
 import type { Walk } from '../../codegen/cpu/tape-plan.js';
 import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
-import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { config } from '../../host/config.js';
 import { once } from '../../host/once.js';
 import { completed, type Slices } from '../../host/slices.js';
@@ -41,7 +42,7 @@ export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Sli
     arenaByteLength: plan.arenaByteLength,
     images: [],
     steps,
-    ...(hasShortCalls(plan) ? { hasShortCalls: true as const } : {}),
+    ...(isShort(plan) ? { isShort: true as const } : {}),
   };
 }
 
@@ -52,18 +53,37 @@ export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Sli
 const SHORT_OPERATIONS = 2.1e6;
 
 /** Seconds of kernels beside such calls: a map of 100,000 elements takes some 0.02 ms. */
-const SHORT_KERNELS = 5e-5;
+const SHORT_BESIDE_CALLS = 5e-5;
+/** Of kernels alone: to wake a thread takes as long. */
+const SHORT_ALONE = 2e-5;
 
-function hasShortCalls({ steps }: DevicePlan): boolean {
+/**
+ * Instructions times elements of kernels alone: of fewer the addon knows that they are short, and of more none is predicted to
+ * be, at 0.02 ns each.
+ */
+const KNOWN_WORK = 12_500;
+const MOST_WORK = 1e6;
+
+/** Whether products, routines and kernels take, all together, no longer than to wake a thread for them. */
+function isShort({ steps }: DevicePlan): boolean {
   const calls = steps.filter((step) => step.kind === 'call');
   const operations = (step: CallStep): number => callRow(step).operations?.(step) ?? Number.POSITIVE_INFINITY;
-  if (calls.length === 0 || calls.reduce((sum, step) => sum + operations(step), 0) > SHORT_OPERATIONS)
-    return false;
+  if (calls.reduce((sum, step) => sum + operations(step), 0) > SHORT_OPERATIONS) return false;
+  const kernels = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel : []));
+  if (calls.length > 0) return isWithin(kernels, SHORT_BESIDE_CALLS);
+  const work = kernels.reduce((sum, kernel) => sum + workOf(kernel), 0);
+  return work > KNOWN_WORK && work <= MOST_WORK && isWithin(kernels, SHORT_ALONE);
+}
+
+const workOf = (kernel: Kernel): number => product(sizesOf(kernel)) * (kernel.tape.length + 1);
+
+/** Whether kernels are predicted to take one thread no longer than so many seconds. */
+function isWithin(kernels: readonly Kernel[], most: number): boolean {
   const rates = { ...cpuRates(), threads: 1 };
   let seconds = 0;
-  for (const step of steps) {
-    if (step.kind === 'kernel') seconds += secondsOfTape(step.kernel, rates);
-    if (seconds > SHORT_KERNELS) return false;
+  for (const kernel of kernels) {
+    seconds += secondsOfTape(kernel, rates);
+    if (seconds > most) return false;
   }
   return true;
 }
