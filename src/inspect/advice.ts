@@ -7,6 +7,8 @@ import type { Reason } from '../fusion/partition/union.js';
 export const ADVICE: Readonly<Record<Reason, string>> = {
   'read-elsewhere':
     'Shift, transpose or slice the inputs of the first step instead of its result, where computing that again costs less than these bytes.',
+  'read-around':
+    'Leave it: the second step reads several elements of the value for each of its own, as neighbours, and computing all of these again is estimated to take longer than these bytes.',
   'domain-mismatch':
     'Bring both steps to one shape and reduce them over the same axes, if these bytes matter; values of each element and of each row are stored by different steps.',
   'broadcast-recompute':

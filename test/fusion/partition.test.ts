@@ -324,7 +324,7 @@ describe('partition', () => {
     const x = array([1 << 20, 4]);
     const mean = map('divide', [kept('sum', x, 0), 2 ** 20]);
     const edges = partitionOf([map('subtract', [x, mean])]).edges();
-    expect(edges).toMatchObject([{ from: 0, to: 1, reason: 'too-few-rows' }]);
+    expect(edges).toMatchObject([{ from: 0, to: 1, reason: 'needs-result' }]);
   });
 });
 

@@ -63,11 +63,12 @@ export function rowsProblem(
   length: number,
   byteLength: number,
   areContiguous: boolean,
-): 'too-few-rows' | 'row-too-long' | undefined {
+): 'too-few-rows' | 'row-too-long' | 'needs-result' | undefined {
   if (rows * length <= ROW_LIMITS.smallJob) return undefined;
-  if (rows < ROW_LIMITS.leastRows) return 'too-few-rows';
-  const most = areContiguous ? ROW_LIMITS.mostRowBytes : ROW_LIMITS.mostColumnBytes;
-  return byteLength <= most ? undefined : 'row-too-long';
+  const isLong = byteLength > (areContiguous ? ROW_LIMITS.mostRowBytes : ROW_LIMITS.mostColumnBytes);
+  // However they are laid out: an array by its mean, or by those of a few columns.
+  if (rows < ROW_LIMITS.leastRows) return isLong ? 'needs-result' : 'too-few-rows';
+  return isLong ? 'row-too-long' : undefined;
 }
 
 /** Buffers that the merged kernel reads and writes. */

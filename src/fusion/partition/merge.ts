@@ -29,6 +29,8 @@ export function mergeVertically(
   isLiveOut: IsLiveOut,
 ): Merge {
   const loads = consumer.loadsOf(key);
+  if (loads.length > 1 && producer.reduced.length === 0 && loads.every(({ index }) => index === undefined))
+    return fail('read-around');
   if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
     return fail('read-elsewhere');
   const store = producer.storeOf(key);

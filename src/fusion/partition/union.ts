@@ -9,6 +9,8 @@ import type { MutableKernel } from './mutable-kernel.js';
 export type Reason =
   /** The consumer reads the value at another place than where it is made (shifted, transposed, gathered). */
   | 'read-elsewhere'
+  /** The consumer reads a map at several places, at each of which it would be computed again. */
+  | 'read-around'
   /** The consumer walks a domain that does not line up with the producer's. */
   | 'domain-mismatch'
   /** The value would be computed again for each element it is broadcast to. */
@@ -47,7 +49,7 @@ export type Reason =
   | 'no-shared-input'
   /** Siblings, or a step and its reader, that reduce over different axes. */
   | 'other-axes'
-  /** Siblings one of which needs a result of the other, perhaps through others. */
+  /** A step that needs a result of the other, perhaps through others, and reads what that has read again: it is long. */
   | 'needs-result'
   /** Siblings of so many others that read the array that they were not compared. */
   | 'many-readers';
