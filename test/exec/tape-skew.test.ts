@@ -14,7 +14,7 @@ import { create } from '../../src/fusion/kernel/instruction.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError } from '../../src/host/errors.js';
-import { arange, iterate, type Lazy, lazy } from '../../src/index.js';
+import { arange, iterate, type Lazy, lazy, ndimage } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { planOnDevice } from '../support/device-plan.js';
 import { nativeWith } from '../support/native-with.js';
@@ -39,6 +39,15 @@ const diffusion: Body = (f) => {
   return f.sub(f.mul(4).sub(above).sub(below).sub(left).sub(right).mul(0.25));
 };
 
+/** What lies so far before each element along each axis, folded at the edges. */
+const before =
+  (mode: 'reflect' | 'mirror' | 'nearest', ...by: number[]): Body =>
+  (x) =>
+    by.reduce((sum, n, axis) => {
+      const weights = Array.from({ length: 2 * n + 1 }, (_, k) => (k === 0 ? 1 : 0));
+      return sum.add(ndimage.correlate1d(x, weights, { axis, mode }).mul(0.25));
+    }, x.mul(0.5));
+
 interface Job {
   readonly name: string;
   readonly shape: readonly number[];
@@ -56,6 +65,9 @@ const JOBS: readonly Job[] = [
   { name: 'neighbours far away in a row', shape: [70_000], body: neighbours(20_000) },
   { name: 'neighbours in space', shape: [23, 31, 130], body: neighbours(1, 1, 1) },
   { name: 'diagonal neighbours', shape: [211, 400], body: neighbours(3, 2) },
+  { name: 'neighbours of one side, reflected', shape: [70, 193], body: before('reflect', 9, 5) },
+  { name: 'neighbours of one side, mirrored', shape: [9001], body: before('mirror', 300) },
+  { name: 'neighbours of one side, the nearest', shape: [61, 500], body: before('nearest', 20, 1) },
   { name: 'integers', shape: [150, 310], body: (x) => diffusion(x).astype('int32'), dtype: 'int32' },
   { name: 'elements alone', shape: [50_001], body: (x) => x.mul(0.99).add(0.01) },
   { name: 'kept states', shape: [120, 200], body: diffusion, steps: 24, every: 4 },
@@ -102,6 +114,20 @@ describe('steps that follow one another', () => {
       for (const result of results) expect(result.equals(results[0]!)).toBe(true);
     });
   }
+
+  it.each([
+    ['by filters', (x: Lazy) => ndimage.uniformFilter(x, { size: 3, mode: 'wrap' })],
+    ['by rolls', (x: Lazy) => x.roll(1, 0).add(x.roll(-1, 1)).mul(0.5)],
+  ])('do not where an element needs one of the other end, %s', async (_, body) => {
+    const { plan, typed } = planOf({ name: '', shape: [700, 703], body, steps: 4 });
+    const spec = cpuProgram(plan);
+    expect(spec.steps.some((step) => step.kind === 'loop' && step.skew !== undefined)).toBe(false);
+    let state: Lazy = lazy(typed, { shape: [700, 703] });
+    const looped = await run('cpu', [iterate(4, state, body)]);
+    for (let k = 0; k < 4; k++) state = toLazy((await run('cpu', [body(state)]))[0]!);
+    const [want] = await run('cpu', [state.mul(1)]);
+    expect(mismatch(looped[0]!, want!, { ulp: 0, absolute: 0, anyZero: true })).toBe(undefined);
+  });
 
   it('find what lies at the edges of rows of several chunks', async () => {
     for (const columns of [129, 192, 193, 256, 1000]) {

@@ -29,6 +29,13 @@ function shallowWater(state: Lazy): Lazy {
   return state.sub(slopes[0]!.add(slopes[1]!).mul(0.05));
 }
 
+/** The sum of the neighbours on a torus, less what they would have if they were alike. */
+const onTorus = (u: Lazy): Lazy =>
+  u.roll(1, 0).add(u.roll(-1, 0)).add(u.roll(1, 1)).add(u.roll(-1, 1)).sub(u.mul(4));
+
+/** The eight neighbours on a torus. */
+const around = [-1, 0, 1].flatMap((y) => [-1, 0, 1].flatMap((x) => (x === 0 && y === 0 ? [] : [[y, x]])));
+
 const PROGRAMS: Readonly<Record<string, Program>> = {
   'the mean error of rows that are quantised by their largest element': {
     inputs: [x([4096, 1024])],
@@ -67,6 +74,81 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     inputs: [x([3, 512, 500], 'float64')],
     build: (state) => shallowWater(state!),
     kernels: 1,
+  },
+  'a generation of the game of life': {
+    inputs: [x([1000, 1200], 'uint8')],
+    build: (u) => {
+      const alive = around.map((by) => u!.roll(by, [0, 1])).reduce((sum, each) => sum.add(each));
+      return alive
+        .equal(3)
+        .logicalOr(alive.equal(2).logicalAnd(u!.equal(1)))
+        .astype('uint8');
+    },
+    kernels: 1,
+  },
+  'a step of two substances that react and diffuse': {
+    inputs: [x([1000, 1200]), x([1000, 1200])],
+    build: (u, v) => {
+      const reaction = u!.mul(v!).mul(v!);
+      const fed = u!.neg().add(1).mul(0.06);
+      return [
+        u!.add(onTorus(u!).mul(0.16).sub(reaction).add(fed)),
+        v!.add(onTorus(v!).mul(0.08).add(reaction).sub(v!.mul(0.122))),
+      ];
+    },
+    kernels: 1,
+  },
+  'a leapfrog step, which gives the state that it was given': {
+    inputs: [x([1000, 1200]), x([1000, 1200])],
+    build: (u, before) => [u!.mul(2).sub(before!).add(onTorus(u!).mul(0.1)), u!],
+    kernels: 1,
+  },
+  'a stencil of a stencil on a torus, whose first one is stored': {
+    inputs: [x([1000, 1200])],
+    build: (u) => onTorus(onTorus(u!)),
+    kernels: 2,
+    moved: 2,
+    reasons: ['read-around'],
+  },
+  'fluxes of two upwind steps, whose first is stored': {
+    inputs: [x([100_000])],
+    build: (u) => [0, 1].reduce((state) => state.sub(state.mul(state.sub(state.roll(1, 0))).mul(0.1)), u!),
+    kernels: 2,
+    moved: 2,
+  },
+  'corners by the products of slopes, and by sums of these, which are stored': {
+    inputs: [x([1000, 1200])],
+    build: (u) => {
+      const at = (v: Lazy, y: number, x: number): Lazy =>
+        v.slice([1 + y, v.shape[0]! - 1 + y], [1 + x, v.shape[1]! - 1 + x]);
+      const across = at(u!, 0, 1).sub(at(u!, 0, -1));
+      const along = at(u!, 1, 0).sub(at(u!, -1, 0));
+      const sums = [across.square(), along.square(), across.mul(along)].map((v) =>
+        [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((x) => at(v, y, x))).reduce((sum, each) => sum.add(each)),
+      ) as [Lazy, Lazy, Lazy];
+      const trace = sums[0].add(sums[1]);
+      return sums[0].mul(sums[1]).sub(sums[2].square()).sub(trace.square().mul(0.04));
+    },
+    kernels: 3,
+    moved: 3.55,
+    reasons: ['read-around', 'no-shared-input'],
+  },
+  'softmax of rows, and the sums of its columns, which are read again': {
+    inputs: [x([20_000, 256])],
+    build: (rows) => {
+      const shares = rows!.softmax(1);
+      return [shares, shares.sum(0)];
+    },
+    kernels: 2,
+    moved: 1.505,
+    reasons: ['other-axes'],
+  },
+  'an image stretched from its least to its largest element': {
+    inputs: [x([1000, 1200])],
+    build: (u) => u!.sub(u!.min()).div(u!.max().sub(u!.min())),
+    kernels: 2,
+    moved: 1.505,
+    reasons: ['needs-result'],
   },
   'means of columns in the place of NaN, which are known after a first reading': {
     inputs: [x([10_000, 256])],

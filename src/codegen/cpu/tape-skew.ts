@@ -28,8 +28,12 @@ export function skewOf(source: Kernel): number | undefined {
   for (const { access } of loadsOf(kernel)) {
     if (!states.has(access.buffer)) continue;
     if (!isDense(access) || access.index !== undefined) return undefined;
+    const folds = access.bounds.flatMap(({ fold }) => fold?.mode ?? []);
+    // From the other end.
+    if (folds.includes('wrap')) return undefined;
     for (const shift of shiftsOf(access.offset, dense, parallel))
-      reach = Math.max(reach, tilesBetween(shift, loops.tiles, blocking));
+      for (const way of folds.length === 0 ? [shift] : bothWays(shift))
+        reach = Math.max(reach, tilesBetween(way, loops.tiles, blocking));
   }
   return reach;
 }
@@ -45,6 +49,21 @@ function shiftsOf(distance: number, strides: readonly number[], sizes: readonly 
       shiftsOf(distance - step * stride, inner, sizes.slice(1)).map((shift) => [step, ...shift]),
     );
 }
+
+/** A way along the axes, and those that go along some of them in the other direction, as at an edge that folds back. */
+const bothWays = (shift: readonly number[]): readonly (readonly number[])[] =>
+  shift.reduce<readonly (readonly number[])[]>(
+    (ways, step) =>
+      ways.flatMap((way) =>
+        step === 0
+          ? [[...way, 0]]
+          : [
+              [...way, step],
+              [...way, -step],
+            ],
+      ),
+    [[]],
+  );
 
 /** The most tiles between two elements with such a way between them. */
 function tilesBetween(shift: readonly number[], tiles: readonly Loop[], blocking: Blocking): number {

@@ -3,7 +3,7 @@ import { orderOfSum } from '../../codegen/cuda/schedules/sum-order.js';
 import {
   AT_ONCE,
   COMPACT_VALUES,
-  FOLD_ROLLS,
+  foldRollsOf,
   fuseEpiloguesOf,
   MAP_WINDOWS,
   PLACE_ATTENTION,
@@ -44,7 +44,7 @@ export const CUDA_TARGET: Target = {
     'weft',
   ],
   wholePasses: [
-    FOLD_ROLLS,
+    foldRollsOf(true),
     fuseEpiloguesOf(CALLS),
     COMPACT_VALUES,
     PLACE_ATTENTION,

@@ -228,7 +228,10 @@ export class KernelEmitter {
   #enter(id: number, scope: MapScope): void {
     const node = nodeOf(this.#graph, id);
     if (this.#loads.isLoaded(id) && !(id === this.#asRoot && scope === this.#start)) {
-      this.#know(id, scope, this.#loads.load(this.#values.loadables.storedNode(node), scope.map));
+      const { loadables } = this.#values;
+      // A source that is a result, too, is read where it was before.
+      const place = node.kind === 'source' ? loadables.source(node) : loadables.storedNode(node);
+      this.#know(id, scope, this.#loads.load(place, scope.map));
       return;
     }
     // Where a pad has no element, nothing says that a loop would end.
@@ -300,10 +303,25 @@ export class KernelEmitter {
     try {
       return this.#scopeOf(mapThroughView(node.view, scope.map, node.shape, input.shape, this.#domain.sizes));
     } catch (error) {
-      // A pad of what is folded is itself stored, and read by folding.
-      if (error instanceof NotAffine) throw new MustStore(node.view.type === 'pad' ? node.id : input.id);
+      if (error instanceof NotAffine)
+        throw new MustStore(node.view.type === 'pad' ? this.#foldedAround(node) : input.id);
       throw error;
     }
+  }
+
+  /**
+   * The value to store, to be read by folding, where a pad lies below a fold: the map that the fold reads, one array whatever
+   * pads it is computed of; the pad itself where nothing is computed in between.
+   */
+  #foldedAround(pad: GraphNode): number {
+    for (let k = this.#stack.length - 1; k >= 0; k--) {
+      const { node } = this.#stack[k]!;
+      if (node.kind !== 'view' || node.view.type !== 'pad' || node.view.fold === undefined) continue;
+      let read = nodeOf(this.#graph, node.inputs[0]!);
+      while (read.kind === 'view' && read.id !== pad.id) read = nodeOf(this.#graph, read.inputs[0]!);
+      return read.id;
+    }
+    return pad.id;
   }
 
   #joinTask(node: GraphNodeOf<'join'>, scope: MapScope): Task {

@@ -7,8 +7,8 @@
  * loads. For plans that hold everything at once: a tile at one edge would need the other edge too. Rolls that are
  * results or operands stay joins, which are written part by part.
  *
- * So do rolls of what a compiler might contract with a sum that reads them, `roll(x * y) + z`: between both lies a choice
- * in the plans of tiles, and their bits would be others.
+ * So do rolls of what a target's compiler might contract with a sum that reads them, `roll(x * y) + z`: between both lies a
+ * choice in the plans of tiles, and their bits would be others.
  */
 import type { DType } from '../../graph/dtype.js';
 import {
@@ -43,29 +43,31 @@ export const hasRolls = (graph: Graph): boolean => rollsOf(graph).length > 0;
 export const hasWraps = ({ nodes }: Graph): boolean =>
   nodes.some((node) => node?.kind === 'view' && node.view.type === 'pad' && node.view.fold === 'wrap');
 
-export function* foldRolls(graph: MutableGraph): Slices<void> {
-  const rolls = rollsOf(graph);
-  if (rolls.length === 0) return;
-  const order = topologicalOrder(graph);
-  yield;
-  const { first, list } = new Consumers(graph, order);
-  yield;
-  const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
-  const isComputedWith = ({ id }: Join): boolean =>
-    !stored.has(id) && list.slice(first[id]!, first[id + 1]!).every(isReader);
-  const nodeAt: NodeAt = (id) => nodeOf(graph, id);
-  const wanted = new Set<number>();
-  const byId = new Map(rolls.map((join) => [join.id, join]));
-  for (const id of order) {
-    const join = byId.get(id);
-    if (join === undefined || !isComputedWith(join)) continue;
-    const { rolled } = rollOf(join, nodeAt)!;
-    if (wanted.has(rolled) || isRounded(nodeAt(rolled), nodeAt)) wanted.add(id);
-  }
-  const fold: Rule = (node, editor) =>
-    node.kind === 'join' && wanted.has(node.id) ? folded(node, editor) : undefined;
-  if (wanted.size > 0) yield* rewriteInOneWalk(graph, { join: [fold] });
-}
+/** The pass for a target, by whether its compiler contracts products with sums that read them. */
+export const foldRolls = (contracts: boolean) =>
+  function* (graph: MutableGraph): Slices<void> {
+    const rolls = rollsOf(graph);
+    if (rolls.length === 0) return;
+    const order = topologicalOrder(graph);
+    yield;
+    const { first, list } = new Consumers(graph, order);
+    yield;
+    const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
+    const isComputedWith = ({ id }: Join): boolean =>
+      !stored.has(id) && list.slice(first[id]!, first[id + 1]!).every(isReader);
+    const nodeAt: NodeAt = (id) => nodeOf(graph, id);
+    const wanted = new Set<number>();
+    const byId = new Map(rolls.map((join) => [join.id, join]));
+    for (const id of order) {
+      const join = byId.get(id);
+      if (join === undefined || !isComputedWith(join)) continue;
+      const { rolled } = rollOf(join, nodeAt)!;
+      if (!contracts || wanted.has(rolled) || isRounded(nodeAt(rolled), nodeAt)) wanted.add(id);
+    }
+    const fold: Rule = (node, editor) =>
+      node.kind === 'join' && wanted.has(node.id) ? folded(node, editor) : undefined;
+    if (wanted.size > 0) yield* rewriteInOneWalk(graph, { join: [fold] });
+  };
 
 /** Ops whose results no sum is contracted with. */
 const SUMS: ReadonlySet<OpName> = new Set(['add', 'subtract', 'maximum', 'minimum']);

@@ -109,8 +109,12 @@ export const PLACE_ATTENTION: Pass = { name: 'place-attention', run: placeAttent
 /** Runs after the passes of a target whose threads compute neighbours together. */
 export const MAP_WINDOWS: Pass = { name: 'map-windows', run: mapWindows, rounds: false };
 
-/** Another of those, ahead of them. */
-export const FOLD_ROLLS: Pass = { name: 'fold-rolls', run: foldRolls, rounds: false };
+/** Another of those, ahead of them. `contracts`: whether a compiler contracts products with sums. */
+export const foldRollsOf = (contracts: boolean): Pass => ({
+  name: 'fold-rolls',
+  run: foldRolls(contracts),
+  rounds: false,
+});
 
 /** Another of those, of states of so many bytes, over the bodies of some loops. */
 export const writeRowsOf = (leastBytes: number, isFor: (loop: GraphLoop) => boolean): Pass => ({
