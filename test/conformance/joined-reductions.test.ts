@@ -111,6 +111,29 @@ describe.each(backends())('reductions along joins on %s', (device) => {
     300_000,
   );
 
+  it.runIf(isNative(device))(
+    'of more floats have the bits that they have beside the join',
+    async () => {
+      const counts = isSimulated(device) ? [20] : [17, 40, 64];
+      for (const dtype of ['float32', 'float16'] as const) {
+        for (const [form, axis, join] of JOINS) {
+          for (const count of counts) {
+            const whole = join(partsOf(dtype, count, 400));
+            const sum = whole.sum(axis);
+            const [, beside] = await run(device, [whole, sum]);
+            const [apart] = await run(device, [sum]);
+            expect(bytesOf(apart!).equals(bytesOf(beside!)), `${count} ${form}`).toBe(true);
+          }
+        }
+      }
+      const sums = { sum: REDUCTIONS.sum! };
+      expect(await failuresOf(device, casesOf(sums, 'float32', counts, { ulp: 64, absolute: 1e-5 }))).toEqual(
+        [],
+      );
+    },
+    300_000,
+  );
+
   it('of floats are those of the graph as it was built', async () => {
     const [f32, f16] = [
       { ulp: 64, absolute: 1e-5 },

@@ -89,6 +89,18 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
         ),
       ).max(0),
   },
+  'a sum of 24 waves side by side': {
+    inputs: [x([N])],
+    build: (at) =>
+      stack(
+        Array.from({ length: 24 }, (_, k) => at!.mul(k + 1).sin()),
+        -1,
+      ).sum(-1),
+  },
+  'a mean of 32 lags': {
+    inputs: [x([N + 31])],
+    build: (at) => stack(Array.from({ length: 32 }, (_, k) => at!.slice([k, N + k]))).mean(0),
+  },
 };
 
 describePrograms(PROGRAMS);

@@ -5,8 +5,8 @@
  *     softmax of stack [t0, t1], over 0     →   stack [e0 / s, e1 / s],  ek = exp(tk - max(t0, t1)),  s = e0 + e1
  *     argmax over 0 of stack [t0, t1]       →   where(t1 > t0, 1, 0)
  *
- * Sums of up to 16 parts have the order of short reductions, in which a stored join would be added up, too. Whether it is done
- * follows from the expression alone. Joins whose parts are computed alike of slices are one array before (`batch-slices.ts`).
+ * Sums of up to 16 parts have the order of short reductions, in which a stored join would be added up, too; longer ones are sums
+ * of sums of 16 parts, in an order of their own. Whether it is done follows from the expression alone. Joins whose parts are computed alike of slices are one array before (`batch-slices.ts`).
  */
 import { type DType, isComplex, isFloat, type Scalar } from '../../graph/dtype.js';
 import {
@@ -58,12 +58,15 @@ const OTHER: ReadonlySet<ReductionName> = new Set(['squaredDeviations', 'sumexp'
 /** The pass for reductions of values that are rounded as they would be otherwise. */
 export const reduceTerms = (graph: MutableGraph): Slices<void> => written(graph, EXACT);
 
-/** The pass for those that are written in another form, of two walks over the parts. */
+/** The pass for those that are written in another form, of two walks over the parts, and for long sums. */
 export const reduceTermsTwice = (graph: MutableGraph): Slices<void> => written(graph, OTHER);
 
 function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slices<void> {
+  const takesLong = which === OTHER;
   const isOne = (node: MutableGraph['nodes'][number]): node is Reduce =>
-    node?.kind === 'reduce' && which.has(node.reduction) && node.unrolled !== true;
+    node?.kind === 'reduce' &&
+    (which.has(node.reduction) || (takesLong && node.reduction === 'sum')) &&
+    node.unrolled !== true;
   if (!graph.nodes.some((node) => node?.kind === 'join') || !graph.nodes.some(isOne)) return;
   const cuts = yield* JoinCuts.of(graph);
   const consumers = new Consumers(graph, orderOf(graph));
@@ -71,8 +74,8 @@ function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slice
   let count = 0;
   const write: Rule = (node, editor) => {
     if (!isOne(node) || node.batch !== undefined) return undefined;
-    const axis = axisOfTerms(node, cuts, editor);
-    if (axis === undefined || isReadAgain(node, axis, { graph, consumers })) return undefined;
+    const axis = axisOfTerms(node, cuts, editor, takesLong);
+    if (axis === undefined || isReadAgain(node, axis, { graph, consumers, takesLong })) return undefined;
     count++;
     const terms = termsOf(node, axis, new SliceTaker(editor, cuts, sliced));
     const made = new Terms(editor, editor.node(terms[0]!).shape, terms).reduced(node);
@@ -91,6 +94,7 @@ function axisOfTerms(
   { inputs, axes, reduction }: Reduce,
   cuts: JoinCuts,
   editor: Editor,
+  takesLong: boolean,
 ): number | undefined {
   if (inputs.length > 1) return undefined;
   const { shape, dtype } = editor.node(inputs[0]!);
@@ -99,25 +103,29 @@ function axisOfTerms(
   const isFree = isExactReduction(reduction, dtype);
   // An element's place among those of several axes follows from all of these.
   if (axes.length > 1 && (!isFree || COMBINING_OPS[reduction] === undefined)) return undefined;
-  const most = isFree ? MOST_TERMS : SHORT_REDUCTION;
+  const isLong = reduction === 'sum' && takesLong;
+  if (isLong && isFree) return undefined;
+  const most = isFree || isLong ? MOST_TERMS : SHORT_REDUCTION;
   return axes.find((axis) => {
     const size = shape[axis]!;
-    return size > 1 && size <= most && own[axis]?.length === size + 1;
+    return size > (isLong ? SHORT_REDUCTION : 1) && size <= most && own[axis]?.length === size + 1;
   });
 }
 
 interface Known {
   readonly graph: MutableGraph;
   readonly consumers: Consumers;
+  /** Of the pass for reductions in another form or order. */
+  readonly takesLong: boolean;
 }
 
 /** Whether many parts are needed for each element of what a kernel that chooses among them computes with the reduction. */
-function isReadAgain(node: Reduce, axis: number, { graph, consumers }: Known): boolean {
+function isReadAgain(node: Reduce, axis: number, { graph, consumers, takesLong }: Known): boolean {
   const { shape } = nodeOf(graph, node.inputs[0]!);
   const count = shape[axis]!;
   if (count <= MOST_READ_AGAIN || isInStretches(shape, axis, count)) return false;
-  // Those of another form have it by the expression alone: their bits would tell who else reads the join.
-  if (OTHER.has(node.reduction)) return true;
+  // Those of another form or order have it by the expression alone: their bits would tell who else reads the join.
+  if (takesLong) return true;
   const size = sizeOfShape(node.shape);
   const seen = new Set([node.id]);
   // A set's walk meets what is added to it meanwhile.
@@ -200,6 +208,12 @@ class Terms {
     const isFromZero =
       isComplex(first.dtype) ||
       (isFloat(first.dtype) && !(first.kind === 'map' && NEVER_NEGATIVE_ZERO.has(first.op)));
+    if (terms.length > SHORT_REDUCTION) {
+      const sums: number[] = [];
+      for (let k = 0; k < terms.length; k += SHORT_REDUCTION)
+        sums.push(this.#sum(terms.slice(k, k + SHORT_REDUCTION)));
+      return sums.reduce((sum, term) => this.#map('add', [sum, term]));
+    }
     const all = isFromZero ? [this.#constant(0), ...terms] : terms;
     return all.reduce((sum, term) => this.#map('add', [sum, term]));
   }
