@@ -63,6 +63,8 @@ const SHORT_ALONE = 2e-5;
  */
 const KNOWN_WORK = 12_500;
 const MOST_WORK = 1e6;
+/** More are not predicted: each takes some 0.05 ms of planning, all of them in one turn of the event loop. */
+const MOST_KERNELS = 8;
 
 /** Whether products, routines and kernels take, all together, no longer than to wake a thread for them. */
 function isShort({ steps }: DevicePlan): boolean {
@@ -71,6 +73,7 @@ function isShort({ steps }: DevicePlan): boolean {
   if (calls.reduce((sum, step) => sum + operations(step), 0) > SHORT_OPERATIONS) return false;
   const kernels = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel : []));
   if (calls.length > 0) return isWithin(kernels, SHORT_BESIDE_CALLS);
+  if (kernels.length > MOST_KERNELS) return false;
   const work = kernels.reduce((sum, kernel) => sum + workOf(kernel), 0);
   return work > KNOWN_WORK && work <= MOST_WORK && isWithin(kernels, SHORT_ALONE);
 }
