@@ -31,14 +31,16 @@ it('has a row a thread where several would share it', () => {
 });
 
 it('has a row a few threads whose elements come one by one', () => {
-  expect(scheduleOf(rows(33).softmax(1))).toMatch(/threadsR 2, width 1, chunks 17, .*lanes 16/);
-  expect(scheduleOf(rows(17, 'float64').var(1))).toMatch(/threadsR 2, width 1, chunks 9, .*lanes 16/);
+  expect(scheduleOf(rows(33).softmax(1))).toMatch(/threadsR 1, width 1, chunks 33, .*lanes 32/);
+  expect(scheduleOf(rows(65).softmax(1))).toMatch(/threadsR 2, width 1, chunks 33, .*lanes 16/);
+  expect(scheduleOf(rows(33, 'float64').var(1))).toMatch(/threadsR 2, width 1, chunks 17, .*lanes 16/);
 });
 
 it('shares rows where that is as fast, and where it cannot be otherwise', () => {
   // Four threads of 16 bytes each, bound by memory.
   expect(scheduleOf(rows(16).softmax(1))).toMatch(/threadsR 4, /);
-  // Long rows, also of an odd length.
+  // Long rows, and such that are loaded 16 bytes at once.
+  expect(scheduleOf(rows(64).var(1))).not.toContain('lanes');
   expect(scheduleOf(rows(128).softmax(1))).not.toContain('lanes');
   expect(scheduleOf(rows(301).softmax(1))).not.toContain('lanes');
   // Rows that are not one after the other, and an array that each hundred of them share.

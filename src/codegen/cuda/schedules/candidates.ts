@@ -182,7 +182,7 @@ function rowCandidates(kernel: Kernel, own: ReduceSchedule, isFree: boolean): Sc
       other.itemsP * other.threadsP <= product(kernel.parallel) &&
       (isFree || other.itemsP === itemsP),
   );
-  return [...whole, ...others];
+  return whole === undefined ? others : [whole, ...others];
 }
 
 function columnCandidates(kernel: Kernel, own: ReduceSchedule, isFree: boolean): Schedule[] {
@@ -236,7 +236,7 @@ function phaseCandidates(kernel: Kernel, own: RowSchedule): Schedule[] {
       (mapping === 'rows' || Math.min(WARP, other.threadsP) === Math.min(WARP, threadsP)) &&
       (!other.held || fitsRegisters(kernel, other, other.threadsP * threadsR)),
   );
-  return [...whole, ...others];
+  return whole === undefined ? others : [whole, ...others];
 }
 /** Elements of a thread from which on a row may as well be read again. */
 const LEAST_AGAIN = 32;

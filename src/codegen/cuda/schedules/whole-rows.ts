@@ -34,11 +34,15 @@ const THREADS = 128;
 /** Threads that may have a row, fewest first. */
 const SHARING = [1, 2, 4, 8];
 /** Words of a thread's elements, and of its accumulators, at most: they are in registers. */
-const MOST_WORDS = 64;
+const [MOST_WORDS, MOST_ACCUMULATED] = [50, 72];
 /** Threads that share a row as fast: variances of 16 halves took an H200 90 µs so, and 97 with a thread a row. */
 const FEW_THREADS = 2;
+/** Elements of a row at most: in longer ones all but a few of the threads that share them are busy to the end. */
+const LONGEST = 256;
+/** Elements of a row at most whose threads would load 16 bytes at once, and all of them are one thread's: others were not measured. */
+const LONGEST_WIDE = 32;
 /** Elements of a thread, at most, and the weight of their arithmetic, all of which is written out. */
-const [MOST_ELEMENTS, MOST_ARITHMETIC] = [32, 1024];
+const [MOST_ELEMENTS, MOST_ARITHMETIC] = [64, 2048];
 
 /** Whether an access walks rows that follow one another in memory, the first of which begins at a multiple of 16 bytes. */
 export function isRowAfterRow({ parallel, reduced }: Kernel, access: Access, dtype: DType): boolean {
@@ -54,40 +58,48 @@ export function isRowAfterRow({ parallel, reduced }: Kernel, access: Access, dty
 /** Threads of a row, and the chunks that they have. */
 type Shared = Pick<RowSchedule, 'mapping' | 'threadsR' | 'width'>;
 
-/** The schedules of whole rows with the bits of one whose threads share them, those of fewest threads a row first. */
-export function wholeRows(kernel: Kernel, shared: Shared): readonly RowSchedule[] {
+/**
+ * The schedule of whole rows with the bits of one whose threads share them, if there is one: of the fewest threads a row whose
+ * registers hold it. Variances of 33 float32 take an H200 69 µs by one thread, 84 by two and 102 by four.
+ */
+export function wholeRows(kernel: Kernel, shared: Shared): RowSchedule | undefined {
   const { mapping, threadsR, width } = shared;
   const length = product(kernel.reduced);
   const isShared = mapping === 'rows' && threadsR > FEW_THREADS && threadsR <= WARP;
-  if (!isShared || length > MOST_ELEMENTS * SHARING.at(-1)! || length % width !== 0) return [];
-  if (!movesRows(kernel) || addsProducts(kernel)) return [];
+  if (!isShared || length > LONGEST || length % width !== 0) return undefined;
+  if (!movesRows(kernel) || addsProducts(kernel)) return undefined;
+  const isWide = elementLoads(kernel).some(({ dtype }) => byteLengthOf(dtype) * width >= ACCESS_BYTES);
+  if (isWide && length > LONGEST_WIDE) return undefined;
   // A short row goes in turn, from one thread to the next.
-  const sharing = isShort(kernel) ? [1] : SHARING.filter((count) => count < threadsR / 2);
-  const arithmetic = arithmeticOf(kernel);
-  return sharing
-    .map(
-      (count): RowSchedule => ({
-        kind: 'rows',
-        mapping: 'rows',
-        threadsP: THREADS / count,
-        threadsR: count,
-        width,
-        chunks: Math.ceil(length / width / count),
-        sharedChunks: 0,
-        held: true,
-        lanes: threadsR / count,
-      }),
-    )
-    .filter(({ threadsR: count, chunks, lanes }) => {
-      const elements = chunks * width;
-      const chains = Math.min(chunks, lanes!) * width;
-      return (
-        elements <= MOST_ELEMENTS &&
-        elements * arithmetic <= MOST_ARITHMETIC &&
-        wordsOf(kernel, elements, chains) <= MOST_WORDS &&
-        beginsAligned(kernel, WARP / count)
-      );
-    });
+  const sharing = isShort(kernel) || isWide ? [1] : SHARING.filter((count) => count < threadsR / 2);
+  const own = sharing.find((count) => isHeld(kernel, shared, count));
+  return own === undefined ? undefined : rowsBy(own, length, shared);
+}
+
+/** Rows that so many threads have each, with the order of shared ones. */
+export const rowsBy = (count: number, length: number, { threadsR, width }: Shared): RowSchedule => ({
+  kind: 'rows',
+  mapping: 'rows',
+  threadsP: THREADS / count,
+  threadsR: count,
+  width,
+  chunks: Math.ceil(length / width / count),
+  sharedChunks: 0,
+  held: true,
+  lanes: threadsR / count,
+});
+
+/** Whether registers hold rows that so many threads have each. */
+function isHeld(kernel: Kernel, { threadsR, width }: Shared, count: number): boolean {
+  const chunks = Math.ceil(product(kernel.reduced) / width / count);
+  const elements = chunks * width;
+  return (
+    elements <= MOST_ELEMENTS &&
+    elements * arithmeticOf(kernel) <= MOST_ARITHMETIC &&
+    wordsOf(kernel, elements) <= MOST_WORDS &&
+    accumulatedWords(kernel, Math.min(chunks, threadsR / count) * width) <= MOST_ACCUMULATED &&
+    beginsAligned(kernel, WARP / count)
+  );
 }
 
 const elementLoads = (kernel: Kernel) => {
@@ -125,18 +137,19 @@ function beginsAligned(kernel: Kernel, rows: number): boolean {
   );
 }
 
-/** Words of a thread's elements that are read, or stored, at once; and of so many accumulators of a phase. */
-function wordsOf(kernel: Kernel, elements: number, chains: number): number {
-  const words = (dtypes: readonly DType[]): number =>
-    dtypes.reduce((sum, dtype) => sum + (elements * byteLengthOf(dtype)) / 4, 0);
-  const accumulators = reductionsOf(kernel).map(({ name, taken }) =>
+/** Words of a thread's elements that are read, or stored, at once. */
+function wordsOf(kernel: Kernel, elements: number): number {
+  const words = (all: readonly { readonly dtype: DType }[]): number =>
+    all.reduce((sum, { dtype }) => sum + (elements * byteLengthOf(dtype)) / 4, 0);
+  return Math.max(words(elementLoads(kernel)), words(elementStores(kernel)));
+}
+
+/** Words of so many accumulators of a phase, but for those of one value, which elements are in the place of. */
+function accumulatedWords(kernel: Kernel, chains: number): number {
+  const words = reductionsOf(kernel).map(({ name, taken }) =>
     isInTurn(kernel, name) ? 0 : (chains * (reductionRow(name).width - 1) * byteLengthOf(taken)) / 4,
   );
-  return Math.max(
-    words(elementLoads(kernel).map(({ dtype }) => dtype)),
-    words(elementStores(kernel).map(({ dtype }) => dtype)),
-    ...accumulators,
-  );
+  return Math.max(0, ...words);
 }
 
 /** Ops whose last operation is no multiplication: `expf` ends with one. */
