@@ -349,8 +349,11 @@ export class Attempt {
     return task.writes.some((buffer) => {
       if (this.#leaves(buffer)) return true;
       if (this.#windowed[buffer]) return false;
+      // A loop begins with some values that no step of its body reads.
       return this.#groups.some(
-        (group, k) => k !== at && group.tasks.some(({ reads }) => reads.includes(buffer)),
+        ({ tasks, loop }, k) =>
+          (k !== at && tasks.some(({ reads }) => reads.includes(buffer))) ||
+          (loop !== undefined && heldByLoop(loop).includes(buffer)),
       );
     });
   }
