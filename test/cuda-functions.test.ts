@@ -7,7 +7,7 @@ import type { Lazy } from '../src/api/lazy.js';
 import { iterate } from '../src/api/loops.js';
 import { cudaKernel } from '../src/codegen/cuda/cuda.js';
 import { textsOfCuda } from '../src/codegen/cuda/cuda-functions.js';
-import { generatedSource } from '../src/codegen/cuda/source.js';
+import { kernelSource } from '../src/codegen/cuda/source.js';
 import { loadSource } from '../src/exec/targets/cuda-images.js';
 import { cudaFunctionsIn } from '../src/fusion/kernel/arithmetic.js';
 import type { Kernel } from '../src/fusion/kernel/kernel.js';
@@ -169,7 +169,7 @@ describe('a reduction in CUDA C', () => {
 
 describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
   const compiled = (kernel: Kernel): Promise<unknown> =>
-    loadSource(generatedSource(cudaKernel(kernel).source, textsOfCuda(cudaFunctionsIn(kernel))), 'sm_90');
+    loadSource(kernelSource(cudaKernel(kernel).source, textsOfCuda(cudaFunctionsIn(kernel))), 'sm_90');
 
   it('compiles functions of all dtypes with headers, and says where a text is wrong', async () => {
     const good = elementwiseCuda(

@@ -4,7 +4,7 @@ import { lazy } from '../src/api/creation.js';
 import { kernel } from '../src/api/kernels.js';
 import { CUDA_OPTIONS } from '../src/codegen/cuda/cuda.js';
 import { printUserKernel } from '../src/codegen/cuda/routines/user-kernel.js';
-import { generatedSource } from '../src/codegen/cuda/source.js';
+import { kernelSource } from '../src/codegen/cuda/source.js';
 import { headerFolder } from '../src/exec/native/cuda-headers.js';
 import { compileCuda } from '../src/exec/native/native.js';
 import { loadSource } from '../src/exec/targets/cuda-images.js';
@@ -148,7 +148,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
     const text = 'extern "C" __global__ void f() {\n  g();\n}';
     const own = { file: 'kernel.cu', text, owner: 'kernel', noun: 'CUDA C with f' };
     const place = { path: '/app/f.ts', line: 10 };
-    const wrong = generatedSource(`#line 1 "kernel.cu"\n${text}`, [{ ...own, place }]);
+    const wrong = kernelSource(`#line 1 "kernel.cu"\n${text}`, [{ ...own, place }]);
     await expect(loadSource({ ...wrong, entry: 'f' }, 'sm_90')).rejects.toThrow(
       /CUDA C with f that compiles: \n\/app\/f\.ts:11:3: error: .*"g"/,
     );

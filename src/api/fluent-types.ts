@@ -133,7 +133,11 @@ type OpFunction<Row extends { readonly arity: number }> = Row['arity'] extends 1
             fourth: ArrayLike,
           ) => Lazy<Results[RuleOf<Row>][DType]>;
 
-type OpTable = typeof OPS;
+type AllOps = typeof OPS;
+/** The ops that are methods: all but the internal ones. */
+type OpTable = {
+  readonly [K in keyof AllOps as AllOps[K] extends { readonly isInternal: true } ? never : K]: AllOps[K];
+};
 type AliasesOf<Row> = Row extends { readonly aliases: readonly (infer Name extends string)[] } ? Name : never;
 type OpMethods<D extends DType> = { readonly [K in keyof OpTable]: OpMethod<OpTable[K], D> };
 type AliasMethods<D extends DType> = {

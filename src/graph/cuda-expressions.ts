@@ -34,6 +34,8 @@ export const infix =
     const wide = dtype.endsWith('64') ? 'unsigned long long' : 'unsigned int';
     return `((${CUDA_TYPE[dtype]})((${wide})${a} ${operator} (${wide})${b}))`;
   };
+/** A negated value, of a literal with a sign, too. */
+export const opposite = (a: string): string => (a.startsWith('-') ? `-(${a})` : `-${a}`);
 export const compare =
   (operator: string): CudaExpression =>
   ([a, b]) =>

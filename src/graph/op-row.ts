@@ -44,4 +44,6 @@ export interface MapRow {
   readonly cost: number;
   /** Whether neighbours share most of the work, as words of one block: printers show the compiler their places. */
   readonly isShared?: boolean;
+  /** Of what passes alone write: no method and no function by itself. */
+  readonly isInternal?: true;
 }

@@ -44,6 +44,7 @@ import {
   words,
 } from './dtype-rules.js';
 import type { MapRow, Sample } from './op-row.js';
+import { PRODUCT_SUMS } from './product-sums.js';
 
 const exact = (lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp: 0 });
 const within = (ulp: number, lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp });
@@ -487,6 +488,7 @@ export const OPS = {
    * //=> [1. 0. 3.]
    */
   where: { arity: 3, dtype: choice, first: 'bool', cuda: ([c, a, b]) => `(${c} ? ${a} : ${b})`, sample: exact(-100, 100), cost: 1 },
+  ...PRODUCT_SUMS,
 } as const satisfies Record<string, MapRow>;
 
 /** The name of an elementwise op: a row of the table. */
@@ -494,4 +496,4 @@ export type OpName = keyof typeof OPS;
 
 /** A row by name, with the row's general type. */
 export const opRow = (op: OpName): MapRow => OPS[op];
-export const OP_NAMES = Object.keys(OPS) as readonly OpName[];
+export const OP_NAMES = (Object.keys(OPS) as readonly OpName[]).filter((op) => opRow(op).isInternal !== true);

@@ -4,13 +4,13 @@
  */
 import { type DType, dtypeCode } from './dtype.js';
 import type { Signature } from './op-row.js';
-import { OP_NAMES, type OpName, opRow } from './ops.js';
+import { OPS, type OpName, opRow } from './ops.js';
 
 /** Above every dtype's code. */
 const BASE = 16;
 
 type Signatures = Map<number, Signature>;
-const known = Object.fromEntries(OP_NAMES.map((op) => [op, new Map()])) as Record<OpName, Signatures>;
+const known = Object.fromEntries(Object.keys(OPS).map((op) => [op, new Map()])) as Record<OpName, Signatures>;
 
 /** The signature of an op for arguments of these dtypes; `undefined` for dtypes that it does not take. */
 export function signatureOf(op: OpName, dtypes: readonly DType[]): Signature | undefined {

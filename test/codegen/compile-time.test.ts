@@ -1,6 +1,6 @@
 /** Kernels that a compiler may take for ever over: they compile with the real NVRTC, where it is found. */
 import { describe, expect, it } from 'vitest';
-import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda/cuda.js';
+import { cudaKernel, KERNEL_OPTIONS } from '../../src/codegen/cuda/cuda.js';
 import { compileCuda } from '../../src/exec/native/native.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -20,7 +20,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
     for (const step of partition(graph).steps) {
       if (step.kind !== 'kernel') continue;
       const { source } = cudaKernel(step.kernel.kernel);
-      const { image } = await compileCuda(source, [...CUDA_OPTIONS, '--gpu-architecture=sm_90']);
+      const { image } = await compileCuda(source, [...KERNEL_OPTIONS, '--gpu-architecture=sm_90']);
       expect(image.byteLength).toBeGreaterThan(0);
     }
   }, 30_000);
@@ -33,7 +33,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
     expect(kernels.length).toBe(1);
     const { source } = cudaKernel(kernels[0]!.kernel);
     expect(source.match(/\breturn weft_sin\(/g)).toHaveLength(1);
-    const { image } = await compileCuda(source, [...CUDA_OPTIONS, '--gpu-architecture=sm_90']);
+    const { image } = await compileCuda(source, [...KERNEL_OPTIONS, '--gpu-architecture=sm_90']);
     expect(image.byteLength).toBeGreaterThan(0);
   }, 30_000);
 });

@@ -77,10 +77,12 @@ it('loads a line of a torus as one pack and its neighbours in the packs beside i
 
 it('stores what is read by windows where it is long to compute, is a result or is read in pieces', () => {
   const x = placeholder([N], 'float32');
+  const y = placeholder([N], 'float32');
   const named = (expression: Lazy): string[] => kernelsOf(expression).map(({ name }) => name);
   expect(named(sums(x.mul(2).add(1), 17))).toHaveLength(1);
   expect(named(sums(x.exp().sin(), 65))).toEqual(['map_exp_sin', 'map_add']);
-  expect(named(sums(x.square(), 400))).toEqual(['map_square', 'map_add']);
+  expect(named(sums(x.square(), 400))).toHaveLength(1);
+  expect(named(sums(x.square().add(y), 400))).toHaveLength(2);
 });
 
 it('stores rolls that are results or operands as they were', () => {
@@ -91,7 +93,7 @@ it('stores rolls that are results or operands as they were', () => {
   ]);
 });
 
-it('folds no rolls of products, which sums would be contracted with in plans without tiles alone', () => {
+it('folds rolls of products like others', () => {
   const [x, y] = [placeholder([64], 'float32'), placeholder([64], 'float32')];
   const folds = (rolled: Lazy): boolean =>
     /wrap/.test(
@@ -99,13 +101,6 @@ it('folds no rolls of products, which sums would be contracted with in plans wit
         .map(printKernel)
         .join(),
     );
-  const sum = x.mul(y).add(x);
-  expect([x.mul(y), x.exp(), x.square().reshape([8, 8]).roll(1, 0).reshape([64])].map(folds)).toEqual([
-    false,
-    false,
-    false,
-  ]);
-  expect([x, sum, x.reshape([8, 8]).mT.reshape([64])].map(folds)).toEqual([true, true, true]);
-  expect(folds(x.mul(y).astype('float64'))).toBe(true);
-  expect(folds(x.astype('int32').mul(y.astype('int32')))).toBe(true);
+  const turned = x.reshape([8, 8]).mT.reshape([64]);
+  for (const rolled of [x, x.mul(y), x.exp(), x.mul(y).add(x), turned]) expect(folds(rolled)).toBe(true);
 });

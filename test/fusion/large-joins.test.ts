@@ -75,6 +75,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     inputs: [x([N]), x([N])],
     build: (at, speed) => stack(oscillation(at!, speed!, 200)),
     kernels: 18,
+    kernelsOnGpu: 17,
     moved: 5.05,
   },
 };

@@ -17,7 +17,7 @@ describe('a covariance of 64 variables', () => {
   const p = placeholder([100_000, 64], 'float32');
   const bytes = 100_000 * 64 * 4;
   const sums = ['reduce_sum', bytes] as const;
-  const products = ['reduce_divide_subtract_multiply_sum', bytes + 256] as const;
+  const products = ['reduce_divide_subtract_term_product_sum', bytes + 256] as const;
 
   it('is two kernels, each of which reads them once', () => {
     expect(stepsOf(p.cov(null, { rowvar: false }))).toEqual([sums, products]);
@@ -25,7 +25,7 @@ describe('a covariance of 64 variables', () => {
     // Written out, the means are computed where they are summed.
     expect(stepsOf(centred.mT.matmul(centred).div(99_999))).toEqual([
       ['reduce_sum_divide', sums[1]],
-      ['reduce_subtract_multiply_sum_divide', products[1]],
+      ['reduce_subtract_term_product_sum_divide', products[1]],
     ]);
     expect(stepsOf(p.corrcoef(null, { rowvar: false })).slice(0, 2)).toEqual([sums, products]);
   });

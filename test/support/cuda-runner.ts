@@ -3,7 +3,7 @@
  * printers give, on the simulated CUDA (the project `sim`), which checks every access besides.
  */
 
-import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda/cuda.js';
+import { type CudaArgument, type CudaKernel, KERNEL_OPTIONS } from '../../src/codegen/cuda/cuda.js';
 import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native/native.js';
 import type {
   BufferSpec,
@@ -35,7 +35,7 @@ export const runCudaCases = (cases: readonly CudaCase[]): Promise<TypedArray[][]
 
 async function runCase({ kernel, cuda, inputs }: CudaCase): Promise<TypedArray[]> {
   const architecture = cudaInfo().devices[0]!.computeCapability.join('');
-  const options = [`--gpu-architecture=sm_${architecture}`, ...CUDA_OPTIONS];
+  const options = [`--gpu-architecture=sm_${architecture}`, ...KERNEL_OPTIONS];
   const { image } = await compileCuda(cuda.source, options);
   const program = createProgram(specOf({ kernel, cuda, inputs }, image));
   const given = inputs.filter((input) => input !== undefined);

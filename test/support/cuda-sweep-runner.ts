@@ -3,10 +3,10 @@
  * whose memory is checked byte by byte, a part that touches more than its windows is found.
  */
 import {
-  CUDA_OPTIONS,
   type CudaKernel,
   cudaKernel,
   cudaWorks,
+  KERNEL_OPTIONS,
   type Schedule,
 } from '../../src/codegen/cuda/cuda.js';
 import type { Part, Region, Work } from '../../src/codegen/cuts/work.js';
@@ -133,7 +133,7 @@ export async function cudaSweepProgram(
   const images: { key: string; bytes: Uint8Array }[] = [];
   const compiled = async (one: Kernel): Promise<{ cuda: CudaKernel; launches: Step[] }> => {
     const cuda = cudaKernel(one, schedule ?? cudaKernel(source).schedule);
-    const { image } = await compileCuda(cuda.source, ['--gpu-architecture=sm_90', ...CUDA_OPTIONS]);
+    const { image } = await compileCuda(cuda.source, ['--gpu-architecture=sm_90', ...KERNEL_OPTIONS]);
     const known = images.findIndex(({ key }) => key === cuda.source);
     if (known < 0) images.push({ key: cuda.source, bytes: image });
     return { cuda, launches: launchesOf(one, cuda, known < 0 ? images.length - 1 : known) };

@@ -34,15 +34,19 @@ export { printSchedule, type Schedule, scheduleOf } from './schedules/schedule.j
 export { DEFAULT_LIMITS, type DeviceLimits } from './schedules/schedule-rows.js';
 
 /**
- * NVRTC's options for every generated source, besides the architecture. Divisions and square roots are
- * correctly rounded and denormals kept (no fast math). Products and sums are contracted to fused
- * multiply-adds, as every peer does: it never loses accuracy, but a value may differ in its last bit when it
- * is computed in another kernel.
+ * NVRTC's options for the text of routines, besides the architecture. Divisions and square roots are correctly rounded
+ * and denormals kept (no fast math). Products and sums are contracted to fused multiply-adds.
  */
 export const CUDA_OPTIONS: readonly string[] = ['--std=c++17', '--fmad=true', '--disable-warnings'];
 
+/**
+ * The same for kernels, and for routines that maps may be a part of, which are not contracted: else `x * y - z` would have
+ * another last bit where another result has `x * y` stored. Their multiply-adds are ops (`fusion/passes/multiply-add.ts`).
+ */
+export const KERNEL_OPTIONS: readonly string[] = ['--std=c++17', '--fmad=false', '--disable-warnings'];
+
 export interface CudaKernel {
-  /** CUDA C++ for NVRTC with `CUDA_OPTIONS`; holds every function of `launches`. */
+  /** CUDA C++ for NVRTC with `KERNEL_OPTIONS`; holds every function of `launches`. */
   readonly source: string;
   /** In order; empty where there is nothing to compute. */
   readonly launches: readonly CudaLaunch[];

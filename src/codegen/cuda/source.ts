@@ -1,6 +1,6 @@
 /** CUDA C with the options that it is compiled with. */
 import type { CudaText } from '../../graph/loop-step.js';
-import { CUDA_OPTIONS } from './cuda.js';
+import { CUDA_OPTIONS, KERNEL_OPTIONS } from './cuda.js';
 
 export interface CudaSource {
   readonly text: string;
@@ -17,12 +17,15 @@ export interface CudaSource {
   readonly userTexts?: readonly CudaText[] | undefined;
 }
 
-/** A source that Weft generated, around texts of the user's own. */
-export const generatedSource = (text: string, userTexts: readonly CudaText[] = []): CudaSource => ({
+/** A kernel that Weft generated, around texts of the user's own. */
+export const kernelSource = (text: string, userTexts: readonly CudaText[] = []): CudaSource => ({
   text,
-  options: CUDA_OPTIONS,
+  options: KERNEL_OPTIONS,
   userTexts,
 });
+
+/** The text of a routine. */
+export const routineSource = (text: string): CudaSource => ({ text, options: CUDA_OPTIONS });
 
 /** The architecture, as NVRTC names it, that a source is compiled for on devices of another one's name: `sm_90`. */
 export const architectureFor = ({ isSpecific }: CudaSource, architecture: string): string =>
@@ -30,6 +33,6 @@ export const architectureFor = ({ isSpecific }: CudaSource, architecture: string
 
 /** Equal for sources of which one image is made. */
 export const sourceKey = ({ text, options, entry, isSpecific }: CudaSource): string =>
-  options === CUDA_OPTIONS && entry === undefined && isSpecific !== true
+  options === KERNEL_OPTIONS && entry === undefined && isSpecific !== true
     ? text
     : JSON.stringify([text, options, entry, isSpecific]);

@@ -16,7 +16,7 @@ import { aligned } from '../plan/memory.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int32, int64 } from './launch-arguments.js';
-import { mapFunctions, mapsText } from './map-functions.js';
+import { asKernels, mapFunctions, mapsText } from './map-functions.js';
 import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, operandsOf, type Routine, routineCall } from './routine.js';
 
@@ -101,7 +101,7 @@ const SUMMING: Routine = {
     keys!.shape[0]!,
     ...parameters,
   ],
-  kernels: kernelsOf,
+  kernels: (step) => asKernels(kernelsOf(step)),
   cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
   // An element's bin is a sector of the cache.
   work: ({ operands, results }) => ({ bytes: 2 * bytesOfAll([...operands, ...results]), launches: 8 }),

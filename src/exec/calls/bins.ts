@@ -14,7 +14,7 @@ import { BIN_WINDOWS } from './bin-windows.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
-import { mapFunctions, mapsText } from './map-functions.js';
+import { asKernels, mapFunctions, mapsText } from './map-functions.js';
 import { tilesOf } from './result-windows.js';
 import { operandsOf, type Routine, routineCall } from './routine.js';
 
@@ -81,7 +81,7 @@ const BINNING: Routine = {
       ...windowNumbers(step),
     ];
   },
-  kernels: kernelsOf,
+  kernels: (step) => asKernels(kernelsOf(step)),
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => {
     const { form } = planOf(step);

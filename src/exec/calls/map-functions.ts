@@ -2,6 +2,7 @@
  * The maps of a routine's step as device functions of one element (`codegen/cuda/routines/element-function.ts`), with their
  * arguments as those of the step's kernels.
  */
+import { KERNEL_OPTIONS } from '../../codegen/cuda/cuda.js';
 import type { CudaArgument } from '../../codegen/cuda/launch.js';
 import { type ElementFunction, elementFunction } from '../../codegen/cuda/routines/element-function.js';
 import { LINEAR_PLACE } from '../../codegen/cuda/routines/element-place.js';
@@ -12,6 +13,7 @@ import {
 } from '../../codegen/cuda/routines/row-fold-function.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { ElementMap, RoutineStep } from './call.js';
+import type { CallKernels } from './call-row.js';
 
 /** Whether what takes a routine's elements reduces its rows. */
 export const foldsRows = ({ kernel }: ElementMap): boolean => kernel.reduced.length > 0;
@@ -50,6 +52,12 @@ export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
     ],
   };
 }
+
+/** The kernels of a routine that maps may be a part of, which have the bits there that they have in kernels. */
+export const asKernels = (kernels: CallKernels): CallKernels => ({
+  ...kernels,
+  compiled: { options: KERNEL_OPTIONS },
+});
 
 /** Which maps a step has, for `explain()`. */
 export function mapsText({ maps }: Pick<RoutineStep, 'maps'>): string {

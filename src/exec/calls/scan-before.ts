@@ -17,6 +17,7 @@ import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { columnUnit } from './column-cut.js';
 import { int64 } from './launch-arguments.js';
+import { asKernels } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
 
 const THREADS = 256;
@@ -96,7 +97,7 @@ const COMBINING: Routine = {
     const { operands, parameters } = step;
     return [dtypeCode(operands[0]!.dtype), ...parameters, ...linesOf(step), columns, ...pitchesOf(step)];
   },
-  kernels: kernelsOf,
+  kernels: (step) => asKernels(kernelsOf(step)),
   cudaWorkspace: (step) => {
     const bytes = groupsOf(step).count * byteLengthOf(step.operands[0]!.dtype);
     return { most: bytes, least: bytes };

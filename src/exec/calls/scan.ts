@@ -47,7 +47,7 @@ import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { columnUnit } from './column-cut.js';
 import { int32, int64 } from './launch-arguments.js';
-import { foldsRows, mapFunctions, mapsText } from './map-functions.js';
+import { asKernels, foldsRows, mapFunctions, mapsText } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
 import { columnRingKernels, haveStripes } from './scan-column-rings.js';
 
@@ -301,7 +301,7 @@ const SCANNING: Routine = {
     const lines = [outer, length, inner, tile, tilesPerUnit, operands.length];
     return [code, ...parameters, ...lines, columns ?? 0, ...pitchesOf(step)];
   },
-  kernels: kernelsOf,
+  kernels: (step, limits) => asKernels(kernelsOf(step, limits)),
   cudaWorkspace: (step): WorkspaceNeed => {
     const plan = planOf(step);
     const bytes = plan.source === 'lookBack' ? stateOf(plan).byteLength : 0;

@@ -12,7 +12,7 @@ import {
 import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
-import { mapFunctions, mapsText } from './map-functions.js';
+import { asKernels, mapFunctions, mapsText } from './map-functions.js';
 import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, operandsOf, type Routine, routineCall } from './routine.js';
 import { stretchOfRows } from './sparse-units.js';
@@ -67,7 +67,7 @@ const PRODUCT: Routine = {
     const unitBlocks = Math.ceil((unitRows * width * lanes) / SPARSE_THREADS);
     const { args: further, ...functions } = mapFunctions(step);
     const arrays = [...operandsOf(step), ...step.results].map(({ buffer }) => ({ buffer }));
-    return {
+    return asKernels({
       source: printSparseProduct({
         ...functions,
         dtype: step.operands[3]!.dtype,
@@ -90,7 +90,7 @@ const PRODUCT: Routine = {
           ],
         },
       ],
-    };
+    });
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({

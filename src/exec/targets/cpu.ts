@@ -9,7 +9,7 @@ import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import {
   COMPACT_VALUES,
   EXPAND_CUDA,
-  foldRollsOf,
+  FOLD_ROLLS,
   PLACE_ATTENTION,
   passesWith,
   WITH_CPU_ROUTINES,
@@ -106,7 +106,7 @@ const LEAST_STATE = 2 ** 15;
 export const CPU_TARGET: Target = {
   passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, orderOfSum)],
   products: PRODUCTS,
-  wholePasses: [foldRollsOf(false), COMPACT_VALUES, PLACE_ATTENTION, writeRowsOf(LEAST_STATE, () => true)],
+  wholePasses: [FOLD_ROLLS, COMPACT_VALUES, PLACE_ATTENTION, writeRowsOf(LEAST_STATE, () => true)],
   productLibraries: () => ['weft'],
   kernelCode: ['program'],
   problemOf: () => undefined,

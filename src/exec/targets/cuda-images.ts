@@ -2,7 +2,7 @@
  * The sources of all that a plan launches on a GPU, and their images. Called by `program-cuda.ts` and for kernels that
  * are compiled ahead.
  */
-import { architectureFor, type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
+import { architectureFor, type CudaSource, routineSource, sourceKey } from '../../codegen/cuda/source.js';
 import { CompileError } from '../../host/errors.js';
 import type { CallKernels, CallLaunch } from '../calls/call-row.js';
 import { type Image, loadImage } from '../run/kernel-cache.js';
@@ -10,8 +10,8 @@ import { userError } from './compile-errors.js';
 
 /** The source that the function of a call's launch is in. */
 export function callSource({ source, compiled }: CallKernels, launch: CallLaunch): CudaSource {
-  if (launch.source !== undefined) return generatedSource(launch.source);
-  return compiled === undefined ? generatedSource(source) : { text: source, ...compiled };
+  if (launch.source !== undefined) return routineSource(launch.source);
+  return compiled === undefined ? routineSource(source) : { text: source, ...compiled };
 }
 
 /** The sources of a call's kernels. */

@@ -3,9 +3,10 @@ import { orderOfSum } from '../../codegen/cuda/schedules/sum-order.js';
 import {
   AT_ONCE,
   COMPACT_VALUES,
-  foldRollsOf,
+  FOLD_ROLLS,
   fuseEpiloguesOf,
   MAP_WINDOWS,
+  MULTIPLY_ADD,
   PLACE_ATTENTION,
   passesWith,
   WITHOUT_CPU_ROUTINES,
@@ -35,7 +36,13 @@ const isHostDecided = ({ condition, body }: GraphLoop): boolean =>
   body.nodes.some((node) => node?.kind === 'call' || node?.kind === 'contract' || node?.kind === 'loop');
 
 export const CUDA_TARGET: Target = {
-  passes: [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum), MAP_WINDOWS],
+  passes: [
+    WITHOUT_CPU_ROUTINES,
+    AT_ONCE,
+    ...passesWith(CUDA_PRODUCTS, orderOfSum),
+    MULTIPLY_ADD,
+    MAP_WINDOWS,
+  ],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [
@@ -44,7 +51,7 @@ export const CUDA_TARGET: Target = {
     'weft',
   ],
   wholePasses: [
-    foldRollsOf(true),
+    FOLD_ROLLS,
     fuseEpiloguesOf(CALLS),
     COMPACT_VALUES,
     PLACE_ATTENTION,

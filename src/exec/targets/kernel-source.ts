@@ -12,7 +12,7 @@ import {
 import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
 import { footprintOf, structureKey } from '../../codegen/cuda/footprint.js';
 import { argumentsFor } from '../../codegen/cuda/parameters.js';
-import { type CudaSource, generatedSource } from '../../codegen/cuda/source.js';
+import { type CudaSource, kernelSource } from '../../codegen/cuda/source.js';
 import { cudaFunctionsIn } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { timed } from '../native/recorder.js';
@@ -58,5 +58,5 @@ export function sourceOfKernel(
   limits: DeviceLimits,
   schedule: Schedule = footprintOf(kernel, limits).schedule,
 ): CudaSource {
-  return generatedSource(printedOf(kernel, limits, schedule).source, textsOfCuda(cudaFunctionsIn(kernel)));
+  return kernelSource(printedOf(kernel, limits, schedule).source, textsOfCuda(cudaFunctionsIn(kernel)));
 }

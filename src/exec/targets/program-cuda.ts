@@ -6,7 +6,7 @@
 import type { DeviceLimits, Schedule } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
-import { type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
+import { type CudaSource, kernelSource, routineSource, sourceKey } from '../../codegen/cuda/source.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
 import { completed, type Slices } from '../../host/slices.js';
@@ -70,7 +70,7 @@ function sourcesOfStep(step: Step, limits: DeviceLimits, schedules: Schedules): 
       const kernels = callRow(call).kernels?.(call, limits);
       return kernels === undefined ? [] : callSources(kernels);
     }),
-    ...(recordsOf(step).length > 0 ? [generatedSource(LOOP_CHECK)] : []),
+    ...(recordsOf(step).length > 0 ? [routineSource(LOOP_CHECK)] : []),
   ];
 }
 
@@ -165,11 +165,11 @@ function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclud
     const spec = loopSpec(step, (part) => stepSpecs(part, emitting));
     const { record } = step;
     if (record === undefined) return [spec];
-    const image = images.positionOf(generatedSource(LOOP_CHECK));
+    const image = images.positionOf(routineSource(LOOP_CHECK));
     return [{ ...spec, check: { image, begin: LOOP_BEGIN, goOn: LOOP_GO_ON, record } }];
   }
   const cuda = cudaOf(step.kernel, limits, step.kind === 'kernel' ? schedules.get(step.kernel) : undefined);
-  const image = images.positionOf(generatedSource(cuda.source));
+  const image = images.positionOf(kernelSource(cuda.source));
   const launches = cuda.launches.map((launch) => ({
     kind: 'launch' as const,
     image,

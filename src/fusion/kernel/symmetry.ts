@@ -1,8 +1,8 @@
 /**
  * Kernels whose values are the same with two of their axes exchanged, as those of xᵀx and of distances between all rows
  * of one array. Found by the arithmetic alone, so that the bits are the same as well: sums and products commute in
- * floating point, and (a - b)² is (b - a)². Their operands depend on one of the axes at most, as those that are staged in
- * shared memory: of xᵢyⱼ + xⱼyᵢ, a compiler makes fma(xᵢ, yⱼ, xⱼyᵢ), which is not fma(xⱼ, yᵢ, xᵢyⱼ).
+ * floating point, as do the factors of a multiply-add, and (a - b)² is (b - a)². Operands of sums depend on one of the axes at
+ * most, as those that are staged in shared memory.
  */
 import { formatScalar } from '../../graph/format.js';
 import type { OpName } from '../../graph/ops.js';
@@ -12,7 +12,13 @@ import { castValueOf, constantOf, opOf, reductionOf } from './arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from './kernel.js';
 import { dependenciesOf } from './levels.js';
 
-const COMMUTATIVE: ReadonlySet<OpName> = new Set(['add', 'multiply']);
+const COMMUTATIVE: ReadonlySet<OpName> = new Set(['add', 'multiply', 'termProduct']);
+/** Ops of two factors and an addend. */
+const MULTIPLY_ADDS: ReadonlySet<OpName | undefined> = new Set<OpName | undefined>([
+  'multiplyAdd',
+  'multiplySubtract',
+  'subtractProduct',
+]);
 /** Ops that have the same bits for -x as for x. */
 const EVEN: ReadonlySet<OpName> = new Set(['square', 'abs']);
 
@@ -32,6 +38,12 @@ function textOf(i: Instruction, args: readonly number[], exchange: Exchange): st
   const name = opOf(i) ?? reductionOf(i) ?? (castValueOf(i) === undefined ? undefined : 'cast');
   return name === undefined || name === 'monoid' ? undefined : `${name} ${i.dtype} ${args.join()}`;
 }
+
+/** Whether an op squares a value that turns into its negative, and takes no other such. */
+const isSquareOf = (op: OpName, [a, b, ...others]: readonly number[], turned: ReadonlySet<number>): boolean =>
+  (op === 'multiply' || op === 'termProduct' || MULTIPLY_ADDS.has(op)) &&
+  a === b &&
+  !others.some((arg) => turned.has(arg));
 
 const swapped = (numbers: readonly number[], a: number, b: number): number[] =>
   numbers.map((number, axis) => (axis === a ? numbers[b]! : axis === b ? numbers[a]! : number));
@@ -60,8 +72,8 @@ export function mirrorOf(kernel: Kernel, a: number, b: number): number[] | undef
     const isTurned = args.some((arg) => turned.has(arg));
     if (isTurned) {
       // Squares of what turns stay; all else is not looked into.
-      const isSquare = op === 'multiply' && args[0] === args[1];
-      if (op === undefined || !(EVEN.has(op) || isSquare)) return undefined;
+      if (op === undefined || !(EVEN.has(op) || isSquareOf(op, args, turned))) return undefined;
+      if (MULTIPLY_ADDS.has(op) && mirror[args[2]!] !== args[2]) return undefined;
       mirror.push(position);
       continue;
     }
@@ -71,6 +83,7 @@ export function mirrorOf(kernel: Kernel, a: number, b: number): number[] | undef
       known.get(textOf(i, list, (numbers) => swapped(numbers, a, b))!);
     const found =
       exchanged(others) ??
+      (MULTIPLY_ADDS.has(op) ? exchanged([others[1]!, others[0]!, others[2]!]) : undefined) ??
       (op !== undefined && mayTurn && COMMUTATIVE.has(op) ? exchanged(others.toReversed()) : undefined);
     if (found !== undefined) {
       mirror.push(found);

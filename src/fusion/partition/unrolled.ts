@@ -9,6 +9,7 @@ import type { OpName } from '../../graph/ops.js';
 import { accumulatorOf, COMBINING_OPS } from '../../graph/reductions.js';
 import { opOf } from '../kernel/arithmetic.js';
 import { create } from '../kernel/instruction.js';
+import { argumentsOf } from '../kernel/kernel.js';
 import type { TapeBuilder } from '../kernel/tape-builder.js';
 import { constantAffine, type IndexMap, indexMap } from './index-map.js';
 
@@ -54,7 +55,15 @@ export function writeUnrolled(
   const zero = isComplex(first.dtype) ? { re: 0, im: 0 } : 0;
   const terms = isFromZero ? [tape.add(create.constant(first.dtype, zero)), ...wide] : wide;
   return tape.cast(
-    terms.reduce((sum, term) => tape.map(op, [sum, term])),
+    terms.reduce((sum, term) => joined(tape, op, sum, term)),
     node.dtype,
   );
+}
+
+/** A value with one more element: of a sum's products that are not rounded, by a multiply-add. */
+function joined(tape: TapeBuilder, op: OpName, sum: number, term: number): number {
+  const i = tape.instructions[term]!;
+  return opOf(i) === 'termProduct'
+    ? tape.map('multiplyAdd', [...argumentsOf(i), sum])
+    : tape.map(op, [sum, term]);
 }

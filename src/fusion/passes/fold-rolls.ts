@@ -6,11 +6,7 @@
  * so that a stencil on a torus is a window of neighbours like any other, and no roll of it is stored or chosen from two
  * loads. For plans that hold everything at once: a tile at one edge would need the other edge too. Rolls that are
  * results or operands stay joins, which are written part by part.
- *
- * So do rolls of what a target's compiler might contract with a sum that reads them, `roll(x * y) + z`: between both lies a
- * choice in the plans of tiles, and their bits would be others.
  */
-import type { DType } from '../../graph/dtype.js';
 import {
   Consumers,
   type Graph,
@@ -21,7 +17,6 @@ import {
   storedNode,
   topologicalOrder,
 } from '../../graph/graph.js';
-import type { OpName } from '../../graph/ops.js';
 import type { Slices } from '../../host/slices.js';
 import { isElementwise } from './element-cost.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
@@ -43,55 +38,20 @@ export const hasRolls = (graph: Graph): boolean => rollsOf(graph).length > 0;
 export const hasWraps = ({ nodes }: Graph): boolean =>
   nodes.some((node) => node?.kind === 'view' && node.view.type === 'pad' && node.view.fold === 'wrap');
 
-/** The pass for a target, by whether its compiler contracts products with sums that read them. */
-export const foldRolls = (contracts: boolean) =>
-  function* (graph: MutableGraph): Slices<void> {
-    const rolls = rollsOf(graph);
-    if (rolls.length === 0) return;
-    const order = topologicalOrder(graph);
-    yield;
-    const { first, list } = new Consumers(graph, order);
-    yield;
-    const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
-    const isComputedWith = ({ id }: Join): boolean =>
-      !stored.has(id) && list.slice(first[id]!, first[id + 1]!).every(isReader);
-    const nodeAt: NodeAt = (id) => nodeOf(graph, id);
-    const wanted = new Set<number>();
-    const byId = new Map(rolls.map((join) => [join.id, join]));
-    for (const id of order) {
-      const join = byId.get(id);
-      if (join === undefined || !isComputedWith(join)) continue;
-      const { rolled } = rollOf(join, nodeAt)!;
-      if (!contracts || wanted.has(rolled) || isRounded(nodeAt(rolled), nodeAt)) wanted.add(id);
-    }
-    const fold: Rule = (node, editor) =>
-      node.kind === 'join' && wanted.has(node.id) ? folded(node, editor) : undefined;
-    if (wanted.size > 0) yield* rewriteInOneWalk(graph, { join: [fold] });
-  };
-
-/** Ops whose results no sum is contracted with. */
-const SUMS: ReadonlySet<OpName> = new Set(['add', 'subtract', 'maximum', 'minimum']);
-/** Dtypes that kernels compute in: others are rounded, or whole numbers. */
-const WIDE: ReadonlySet<DType> = new Set(['float32', 'float64', 'complex64', 'complex128']);
-
-/** Whether an array's elements are rounded before anything computes with them. */
-function isRounded(node: GraphNode, nodeAt: NodeAt): boolean {
-  if (!WIDE.has(node.dtype)) return true;
-  switch (node.kind) {
-    case 'map':
-      return SUMS.has(node.op);
-    case 'reduce':
-      return node.unrolled !== true || node.reduction === 'sum';
-    case 'view':
-      return isRounded(nodeAt(node.inputs[0]!), nodeAt);
-    case 'repeat':
-    case 'function':
-    case 'gather':
-    case 'join':
-      return false;
-    default:
-      return true;
-  }
+export function* foldRolls(graph: MutableGraph): Slices<void> {
+  const rolls = rollsOf(graph);
+  if (rolls.length === 0) return;
+  const order = topologicalOrder(graph);
+  yield;
+  const { first, list } = new Consumers(graph, order);
+  yield;
+  const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
+  const isComputedWith = ({ id }: Join): boolean =>
+    !stored.has(id) && list.slice(first[id]!, first[id + 1]!).every(isReader);
+  const wanted = new Set(rolls.filter(isComputedWith).map(({ id }) => id));
+  const fold: Rule = (node, editor) =>
+    node.kind === 'join' && wanted.has(node.id) ? folded(node, editor) : undefined;
+  if (wanted.size > 0) yield* rewriteInOneWalk(graph, { join: [fold] });
 }
 
 const isReader = (node: GraphNode): boolean =>

@@ -26,6 +26,7 @@ import { nestJoins } from './large-joins.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mapWindows } from './map-windows.js';
 import { mergeContractions } from './merge-contractions.js';
+import { multiplyAdds } from './multiply-add.js';
 import { narrowProducts } from './narrow-products.js';
 import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
@@ -47,6 +48,8 @@ export interface Pass {
   readonly rounds: boolean;
   /** Whether it may make loops. Those that may come first: the bodies are rewritten after them. */
   readonly makesLoops?: true;
+  /** Whether it runs after all others, also after those over whole plans. */
+  readonly isLast?: true;
   /** Of a pass over the bodies of loops alone: those that it is for. */
   readonly isFor?: (loop: GraphLoop) => boolean;
 }
@@ -107,14 +110,13 @@ export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues
 export const PLACE_ATTENTION: Pass = { name: 'place-attention', run: placeAttention, rounds: false };
 
 /** Runs after the passes of a target whose threads compute neighbours together. */
-export const MAP_WINDOWS: Pass = { name: 'map-windows', run: mapWindows, rounds: false };
+export const MAP_WINDOWS: Pass = { name: 'map-windows', run: mapWindows, rounds: false, isLast: true };
 
-/** Another of those, ahead of them. `contracts`: whether a compiler contracts products with sums. */
-export const foldRollsOf = (contracts: boolean): Pass => ({
-  name: 'fold-rolls',
-  run: foldRolls(contracts),
-  rounds: false,
-});
+/** Runs ahead of that one for targets whose kernels are compiled without contraction. Other passes know sums and products. */
+export const MULTIPLY_ADD: Pass = { name: 'multiply-add', run: multiplyAdds, rounds: true, isLast: true };
+
+/** Another of those, ahead of them. */
+export const FOLD_ROLLS: Pass = { name: 'fold-rolls', run: foldRolls, rounds: false };
 
 /** Another of those, of states of so many bytes, over the bodies of some loops. */
 export const writeRowsOf = (leastBytes: number, isFor: (loop: GraphLoop) => boolean): Pass => ({
@@ -176,7 +178,11 @@ export const runPasses = (graph: Graph, options: PassOptions = {}): Graph =>
 
 /** As `runPasses`. Passes that are recorded are not cut. */
 export function* passesInSlices(graph: Graph, options: PassOptions = {}): Slices<Graph> {
-  const all = [...(options.passes ?? PASSES), ...(options.last ?? [])];
+  const given = [...(options.passes ?? PASSES), ...(options.last ?? [])];
+  const all = [
+    ...given.filter((pass) => pass.isLast !== true),
+    ...given.filter((pass) => pass.isLast === true),
+  ];
   const { loop } = options;
   const passes = all.filter(
     ({ rounds, isFor }) =>

@@ -7,7 +7,7 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-map_multiply_subtract_steps(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, int n3, int n4, unsigned int steps, float c1, float c11, float* __restrict__ b1) {
+map_multiply_subtract_subtract_subtract_product_steps(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, int n3, int n4, unsigned int steps, float c1, float c10, float* __restrict__ b1) {
   const int block = (int)(blockIdx.x + first_x);
   const int tile_y = block / n0;
   const int tile_x = block - tile_y * n0;
@@ -67,14 +67,12 @@ map_multiply_subtract_steps(unsigned int first_x, int n0, int n1, int n2, const 
         v0[1 + y][5] = __shfl_down_sync(0xffffffffu, v0[1 + y][1], 1);
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float v2 = (v0[1 + y][1 + e] * c1);
-          const float v4 = (v2 - v0[0 + y][1 + e]);
-          const float v6 = (v4 - v0[2 + y][1 + e]);
-          const float v8 = (v6 - v0[1 + y][0 + e]);
-          const float v10 = (v8 - v0[1 + y][2 + e]);
-          const float v12 = (v10 * c11);
-          const float v13 = (v0[1 + y][1 + e] - v12);
-          s0[y][e] = v13;
+          const float v3 = fmaf(v0[1 + y][1 + e], c1, -v0[0 + y][1 + e]);
+          const float v5 = (v3 - v0[2 + y][1 + e]);
+          const float v7 = (v5 - v0[1 + y][0 + e]);
+          const float v9 = (v7 - v0[1 + y][2 + e]);
+          const float v11 = fmaf(-v9, c10, v0[1 + y][1 + e]);
+          s0[y][e] = v11;
         }
       }
     }
@@ -118,14 +116,12 @@ map_multiply_subtract_steps(unsigned int first_x, int n0, int n1, int n2, const 
         v0[1 + y][5] = __shfl_down_sync(0xffffffffu, v0[1 + y][1], 1);
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float v2 = (v0[1 + y][1 + e] * c1);
-          const float v4 = (v2 - ((unsigned int)(n3 + (y0 + y)) < (unsigned int)n2 ? v0[0 + y][1 + e] : 0.0f));
-          const float v6 = (v4 - ((unsigned int)(n4 + (y0 + y)) < (unsigned int)n2 ? v0[2 + y][1 + e] : 0.0f));
-          const float v8 = (v6 - ((unsigned int)(n3 + (x0 + e)) < (unsigned int)n1 ? v0[1 + y][0 + e] : 0.0f));
-          const float v10 = (v8 - ((unsigned int)(n4 + (x0 + e)) < (unsigned int)n1 ? v0[1 + y][2 + e] : 0.0f));
-          const float v12 = (v10 * c11);
-          const float v13 = (v0[1 + y][1 + e] - v12);
-          s0[y][e] = v13;
+          const float v3 = fmaf(v0[1 + y][1 + e], c1, -((unsigned int)(n3 + (y0 + y)) < (unsigned int)n2 ? v0[0 + y][1 + e] : 0.0f));
+          const float v5 = (v3 - ((unsigned int)(n4 + (y0 + y)) < (unsigned int)n2 ? v0[2 + y][1 + e] : 0.0f));
+          const float v7 = (v5 - ((unsigned int)(n3 + (x0 + e)) < (unsigned int)n1 ? v0[1 + y][0 + e] : 0.0f));
+          const float v9 = (v7 - ((unsigned int)(n4 + (x0 + e)) < (unsigned int)n1 ? v0[1 + y][2 + e] : 0.0f));
+          const float v11 = fmaf(-v9, c10, v0[1 + y][1 + e]);
+          s0[y][e] = v11;
         }
       }
     }

@@ -4,12 +4,13 @@
  */
 
 import { coordinateOf } from '../../../fusion/kernel/algebra.js';
-import { castValueOf, type Reduction, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
-import { product } from '../../../fusion/kernel/kernel.js';
+import { castValueOf, opOf, type Reduction, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { isComplex } from '../../../graph/dtype.js';
+import { opRow } from '../../../graph/ops.js';
 import { isExactReduction } from '../../../graph/reductions.js';
 import { InternalError } from '../../../host/errors.js';
-import type { Body } from '../body.js';
+import type { Body, Scope } from '../body.js';
 import { COUNTS, type Monoid, monoidOf } from '../monoids.js';
 import { isInTurn } from '../schedules/in-turn.js';
 import { userMonoid } from '../user-monoids.js';
@@ -24,6 +25,8 @@ export interface Accumulator {
   readonly name: string;
   /** Whether elements join it one after the other (`schedules/in-turn.ts`). */
   readonly isInTurn: boolean;
+  /** Of a sum of products that joins them by multiply-adds: the product and its factors, by position. */
+  readonly product: { readonly position: number; readonly factors: readonly [number, number] } | undefined;
 }
 
 /** Threads of a block: neighbouring ones lie along the reduced axis (rows) or the parallel one (columns). */
@@ -50,8 +53,39 @@ export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
       monoid: monoidFor(body, reduction),
       name: `a${reduction.position}`,
       isInTurn: isInTurn(kernel, reduction.name) && !isAnyOrder(reduction),
+      product: productOf(kernel, reduction),
     }));
 }
+
+function productOf({ tape }: Kernel, { args: [position] }: Reduction): Accumulator['product'] {
+  const term = tape[position!]!;
+  if (opOf(term) !== 'termProduct') return undefined;
+  return { position: position!, factors: argumentsOf(term) as unknown as readonly [number, number] };
+}
+
+/** An accumulator with one more element, given the expressions of values. */
+export function pushed(
+  { position, monoid, product: own }: Accumulator,
+  body: Body,
+  accumulator: string,
+  { known }: Pick<Scope, 'known'>,
+  expression: (position: number) => string,
+): string {
+  if (own === undefined || known.has(own.position))
+    return monoid.push(accumulator, argumentsOf(body.instruction(position)).map(expression));
+  const [x, y] = own.factors.map(expression);
+  return opRow('multiplyAdd').cuda([x!, y!, accumulator], body.instruction(position).dtype);
+}
+
+/** Whether the elements of a row lie in threads that meet in turn. */
+export const meetsInTurn = (
+  { isInTurn: own }: Accumulator,
+  { mapping, threadsR }: Pick<ThreadMapping, 'mapping' | 'threadsR'>,
+): boolean => own && mapping === 'rows' && threadsR > 1;
+
+/** The value whose squares a sum joins by multiply-adds. */
+export const squaredOf = ({ product: own }: Accumulator): number | undefined =>
+  own !== undefined && own.factors[0] === own.factors[1] ? own.factors[0] : undefined;
 
 /** Whether the order does not matter to a reduction's bits. Of doubles the comparisons of printed code take either of two zeros. */
 const isAnyOrder = ({ name, taken }: Reduction): boolean =>

@@ -30,7 +30,7 @@ import {
 } from '../schedules/schedule-outer-product.js';
 import { tileReduced } from '../tile-reduced.js';
 import { Writer } from '../writer.js';
-import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+import { type Accumulator, accumulatorsOf, pushed } from './block-reduce.js';
 import { OuterProductResults } from './outer-product-results.js';
 import { OuterProductStage, pitchOf } from './outer-product-stage.js';
 import { printCombine } from './reduce-combine.js';
@@ -256,7 +256,6 @@ class OuterProductTile {
   /** All pairs of a thread for one reduced index `k`. */
   #printProduct(): void {
     const out = this.#out;
-    const { kernel } = this.#body;
     const known = new Map<number, string>();
     for (const position of this.#frontier) {
       const side = this.#sides[position]!;
@@ -282,11 +281,10 @@ class OuterProductTile {
     const scope: Scope = { coordinates: this.#pairCoordinates(own), known };
     this.#pairs(() => {
       this.#body.print(out, own, scope, this.#params);
-      for (const { position, name, monoid } of this.#accumulators) {
-        const args = argumentsOf(kernel.tape[position]!).map((arg) =>
-          this.#body.value(arg, scope, this.#params),
-        );
-        out.line(`${name}[y][x] = ${monoid.push(`${name}[y][x]`, args)};`);
+      const value = (position: number): string => this.#body.value(position, scope, this.#params);
+      for (const accumulator of this.#accumulators) {
+        const own = `${accumulator.name}[y][x]`;
+        out.line(`${own} = ${pushed(accumulator, this.#body, own, scope, value)};`);
       }
     });
   }

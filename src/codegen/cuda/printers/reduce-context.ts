@@ -15,7 +15,14 @@ import { type NearOps, nearInLoop } from '../fast-paths.js';
 import type { Parameters } from '../parameters.js';
 import type { ReduceSchedule } from '../schedules/schedule-reduce.js';
 import { Writer } from '../writer.js';
-import { type Accumulator, accumulatorsOf, isInOrder } from './block-reduce.js';
+import {
+  type Accumulator,
+  accumulatorsOf,
+  isInOrder,
+  meetsInTurn,
+  pushed,
+  squaredOf,
+} from './block-reduce.js';
 
 /** Whether elements of a chunk share what an instruction computes. */
 const isShared = (i: Instruction): boolean => {
@@ -118,10 +125,14 @@ export class ReduceContext {
    * Adds an element to every accumulator; `gather` says where the elements of a chunk are collected instead.
    */
   push(scope: Scope, chain: string, gather?: (a: Accumulator) => string): void {
+    const value = (position: number): string => this.body.value(position, scope, this.params);
     for (const a of this.accumulators) {
-      const args = this.argumentsOf(a.position).map((arg) => this.body.value(arg, scope, this.params));
-      if (a.monoid.chunked && gather !== undefined) this.out.line(`${gather(a)} = ${args[0]};`);
-      else this.out.line(`${a.name}[${chain}] = ${a.monoid.push(`${a.name}[${chain}]`, args)};`);
+      const own = `${a.name}[${chain}]`;
+      const squared = meetsInTurn(a, this.schedule) ? squaredOf(a) : undefined;
+      if (a.monoid.chunked && gather !== undefined)
+        this.out.line(`${gather(a)} = ${value(this.argumentsOf(a.position)[0]!)};`);
+      else if (squared !== undefined) this.out.line(`${own} = ${value(squared)};`);
+      else this.out.line(`${own} = ${pushed(a, this.body, own, scope, value)};`);
     }
   }
 

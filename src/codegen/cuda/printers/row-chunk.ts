@@ -5,7 +5,7 @@
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';
-import type { Accumulator } from './block-reduce.js';
+import { type Accumulator, meetsInTurn, pushed, squaredOf } from './block-reduce.js';
 import type { RowContext } from './row-context.js';
 import type { RowPhase } from './row-phases.js';
 
@@ -54,8 +54,11 @@ export function printChunk(
     for (const position of phase.kept) out.line(`h${position}${kept}.v[e] = v${position};`);
     for (const accumulator of phase.accumulators) {
       const { position, monoid } = accumulator;
-      const args = c.argumentsOf(position).map(value);
-      out.line(monoid.chunked ? `${placeOf(position)} = ${args[0]};` : taken(c, accumulator, args));
+      out.line(
+        monoid.chunked
+          ? `${placeOf(position)} = ${value(c.argumentsOf(position)[0]!)};`
+          : taken(c, accumulator, scope, value),
+      );
     }
     for (const store of phase.stores) {
       const index = c.whole.hasStore(store) ? kept : '';
@@ -73,13 +76,14 @@ export function printChunk(
   });
 }
 
-/**
- * An accumulator takes up element e. In turn, the elements of a whole row join as accumulators by themselves, as where threads have
- * chunks: a product is rounded before.
- */
-function taken(c: RowContext, accumulator: Accumulator, args: readonly string[]): string {
-  const { name, monoid, isInTurn } = accumulator;
-  const chain = `${name}[${c.chainOf(accumulator, 'e')}]`;
-  const joins = c.schedule.lanes !== undefined && isInTurn;
-  return `${chain} = ${joins ? monoid.combine(chain, monoid.push(monoid.identity, args)) : monoid.push(chain, args)};`;
+/** An accumulator takes up element e. */
+function taken(
+  c: RowContext,
+  accumulator: Accumulator,
+  scope: Scope,
+  value: (position: number) => string,
+): string {
+  const chain = `${accumulator.name}[${c.chainOf(accumulator, 'e')}]`;
+  const squared = meetsInTurn(accumulator, c.schedule) ? squaredOf(accumulator) : undefined;
+  return `${chain} = ${squared === undefined ? pushed(accumulator, c.body, chain, scope, value) : value(squared)};`;
 }

@@ -14,7 +14,7 @@ export interface BinRows {
 type Form = { readonly rows?: BinRows | undefined };
 
 const read = (map: ElementFunction | undefined, array: 'key' | 'value', at: string): string =>
-  map === undefined ? `${array}s[${at}]` : `weft_kept((weft_${array})${map.call(at)})`;
+  map === undefined ? `${array}s[${at}]` : `(weft_${array})${map.call(at)}`;
 
 /** The text of the key of a row, and of the value of an element. */
 export const keyAt = ({ rows }: Form, at: string): string => read(rows?.keys, 'key', at);
@@ -28,14 +28,8 @@ export const valuesParameter = ({ rows }: Form): string[] =>
 export const mapParameters = ({ rows }: Form): string =>
   `${rows?.keys?.parameters ?? ''}${rows?.values?.parameters ?? ''}`;
 
-/** A value that no multiplication before it is contracted with a sum behind it. */
-const KEPT = `__device__ __forceinline__ float weft_kept(float a) { return __fmul_rn(a, 1.0f); }
-__device__ __forceinline__ double weft_kept(double a) { return __dmul_rn(a, 1.0); }
-template <class T> __device__ __forceinline__ T weft_kept(T a) { return a; }
-`;
-
 /** The functions of the maps. */
 export function printRowMaps({ rows }: Form): string {
   const functions = [rows?.keys, rows?.values].filter((each) => each !== undefined);
-  return functions.length === 0 ? '' : `${withPrelude(functions)}${KEPT}`;
+  return functions.length === 0 ? '' : withPrelude(functions);
 }

@@ -31,27 +31,22 @@ export interface ScanForm extends ScanNumbers {
 const printParts = (form: ScanForm): string => {
   const all = [form.prologue, form.epilogue, form.fold?.element, form.fold?.result];
   const functions = all.filter((each) => each !== undefined);
-  return `${withPrelude(functions)}${printNumbers(form)}${functions.length > 0 ? KEPT : ''}`;
+  return `${withPrelude(functions)}${printNumbers(form)}`;
 };
-
-/** A value that no multiplication before it is contracted with a sum behind it. */
-const KEPT = `__device__ __forceinline__ double weft_kept(double a) { return __dmul_rn(a, 1.0); }
-template <class T> __device__ __forceinline__ T weft_kept(T a) { return a; }
-`;
 
 /** The element of the operand at a place. */
 const elementAt = ({ prologue }: ScanForm, at: string): string =>
-  prologue === undefined ? `in[${at}]` : `weft_kept((weft_element)${prologue.call(at)})`;
+  prologue === undefined ? `in[${at}]` : `(weft_element)${prologue.call(at)}`;
 /** Writes an element of the result, and combines those that are folds. */
 function storeAt({ epilogue }: ScanForm, at: string, value: string): string {
   if (epilogue === undefined) return `out[${at}] = ${value}`;
-  const taken = epilogue.call(at, `weft_kept(${value})`);
+  const taken = epilogue.call(at, value);
   return epilogue.type === 'void' ? taken : `out[${at}] = ${taken}`;
 }
 
 /** Folds an element of the result, or writes it. */
 const takenAt = (form: ScanForm, at: string, value: string): string =>
-  form.fold === undefined ? storeAt(form, at, value) : printFoldElement(form.fold, at, `weft_kept(${value})`);
+  form.fold === undefined ? storeAt(form, at, value) : printFoldElement(form.fold, at, value);
 
 /** The array that is read, the one that is written, and what the functions of elements need. */
 const input = ({ prologue }: ScanForm): string => (prologue === undefined ? ', const weft_element* in' : '');
@@ -68,7 +63,7 @@ const near = (count: number, print: (k: number) => string): string =>
 
 /** The results whose neighbours a tile has, and its ends. */
 function printNeighbours({ epilogue }: ScanForm, count: number, held: (at: string) => string): string {
-  const given = Array.from({ length: count }, (_, k) => `weft_kept(${held(`(i + near${k} - near0)`)})`);
+  const given = Array.from({ length: count }, (_, k) => held(`(i + near${k} - near0)`));
   return `  const int width = near${count - 1} - near0;
   for (int i = (int)threadIdx.x; i < count - width; i += ${SCAN_THREADS}) {
     const long long j = base + i - near0;

@@ -63,8 +63,7 @@ export function candidatesOf(kernel: Kernel, own: Schedule): readonly Schedule[]
 
 /**
  * Whether elements that a thread computes together may share a value of floating-point numbers: one that depends on
- * fewer axes than what takes it, or one of neighbours. The compiler fuses a product into a sum by how often it is taken, so
- * that such elements would have other bits in another company.
+ * fewer axes than what takes it, or one of neighbours. Schedules in which others share it are not measured.
  *
  *     x * a + b * c, where b and c are rows   →   shared by the elements of a column
  */
@@ -241,7 +240,7 @@ function phaseCandidates(kernel: Kernel, own: RowSchedule): Schedule[] {
 /** Elements of a thread from which on a row may as well be read again. */
 const LEAST_AGAIN = 32;
 
-/** Whether a product is held from phase to phase: where it is computed again, it may be fused into a sum. */
+/** Whether a product is held from phase to phase: walks that compute it again are not measured. */
 function holdsProducts(kernel: Kernel): boolean {
   const products = new Set(['multiply', 'square']);
   return [...lifetimesOf(kernel).held].some((position) => products.has(opOf(kernel.tape[position]!) ?? ''));

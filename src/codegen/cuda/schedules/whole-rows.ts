@@ -158,8 +158,8 @@ const ROUNDED: ReadonlySet<OpName | undefined> = new Set<OpName | undefined>([
 ]); // biome-ignore format: a list
 
 /**
- * Whether an element takes a product of its row in a sum, or two sums take one of elements: p − Σp of p = xy. The compiler may
- * compute them with a sum at once, or not, by how many elements of a thread do, and by whether both are behind one condition.
+ * Whether an element takes a product of its row in a sum, or two sums take one of elements: p − Σp of p = xy. Threads
+ * that have such rows whole are not measured.
  */
 function addsProducts(kernel: Kernel): boolean {
   const { tape } = kernel;

@@ -1,0 +1,250 @@
+/**
+ * Writes sums with a product as operations that round once, as a GPU has them:
+ *
+ *     x * 2 + y   →   multiplyAdd x 2 y         x² - y   →   multiplySubtract x x y         y - x * 2   →   subtractProduct x 2 y
+ *
+ * Kernels are compiled without contraction, so that these are all there are, and a result has the bits that it has alone: a
+ * sum is written so for what its expression is, never for who else reads the product. A product stays what it is for others,
+ * and for a sum where that is better:
+ *
+ * - of two different arrays that are given, x y + z, it may be in memory, and is less to read than both;
+ * - it is smaller than the sum, as a row is that all rows are added to;
+ * - it is added to what is smaller than the sum and computed, p - max p, or is read from the product, p - pᵀ: a difference of
+ *   equal numbers is 0;
+ * - both are products. Then one with a scalar is taken, the second of two, in a difference where the two have no factor in
+ *   common; else of squares in a sum the second.
+ *
+ * Sums of products for all pairs of rows, as Σk (x[i, k] - y[j, k])², are of a `termProduct`, which joins them by a multiply-add.
+ * A sum of slices of products reads their factors where they are one array that is given and scalars, as windows of x² do.
+ * Steps of loops of elements, whose values are all in registers, are written so wherever there is a product.
+ */
+import type { DType } from '../../graph/dtype.js';
+import { loopWith, stepWith } from '../../graph/element-loop.js';
+import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
+import type { ElementLoop, StepValue } from '../../graph/loop-step.js';
+import type { OpName } from '../../graph/ops.js';
+import { SHORT_REDUCTION } from '../../graph/reductions.js';
+import { sameShape } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
+import { isConstant } from './constant-of.js';
+import { isComputed, isUnrolled, lengthOf } from './element-cost.js';
+import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
+
+type Op = GraphNodeOf<'map'>;
+
+export function* multiplyAdds(graph: MutableGraph): Slices<void> {
+  const loops = new LoopWriter();
+  const ofLoop: Rule = (node, editor) => {
+    if (node.kind !== 'repeat') return undefined;
+    const loop = loops.written(node.loop);
+    return loop === node.loop ? undefined : editor.add({ ...node, loop });
+  };
+  yield* rewriteInOneWalk(graph, { map: [written], reduce: [ofPairs], repeat: [ofLoop] });
+}
+
+/** Elements of a sum for each of those that are read, from which on it takes longer to compute them than to read. */
+const LEAST_PAIRS = 8;
+/** Nodes of an expression that are looked at. */
+const MOST_NODES = 128;
+
+/**
+ * A sum of products that are there for every pair of rows takes them up unrounded; a short one in turn, which does so with
+ * squares. Parts of one read slices of the products (`unroll-reductions.ts`).
+ */
+const ofPairs: Rule = (node, editor) => {
+  if (node.kind !== 'reduce' || node.reduction !== 'sum' || !isFull(node.dtype)) return undefined;
+  const views: GraphNodeOf<'view'>[] = [];
+  const read = editor.node(node.inputs[0]!);
+  let map = read;
+  while (map.kind === 'view' && (map.view.type === 'slice' || map.view.type === 'permute')) {
+    views.push(map);
+    map = editor.node(map.inputs[0]!);
+  }
+  if (map.kind !== 'map' || !isProduct(map.op) || !isFull(map.dtype)) return undefined;
+  const [a, b] = map.inputs as readonly [number, number?];
+  const isShort = isUnrolled(node) || lengthOf(node, read) <= SHORT_REDUCTION;
+  if ((isShort && (b ?? a) !== a) || !isOfPairs(map, editor)) return undefined;
+  const { dtype, shape } = map;
+  const inputs = [a, b ?? a].map((id) =>
+    views.length === 0 ? id : inViews(editor.broadcast(id, shape), views, editor),
+  );
+  const term = editor.add({ kind: 'map', op: 'termProduct', dtype, shape: read.shape, inputs });
+  return editor.add({ ...node, inputs: [term] });
+};
+
+/** An array by some views, outermost first. */
+const inViews = (array: number, views: readonly GraphNodeOf<'view'>[], editor: Editor): number =>
+  views.reduceRight((id, { view, shape }) => editor.view(id, view, shape), array);
+
+function isOfPairs(map: Op, editor: Editor): boolean {
+  const most = sizeOfShape(map.shape) / LEAST_PAIRS;
+  // Whether a short reduction is written out depends on who else reads it.
+  const isInner = (node: GraphNode): boolean =>
+    isComputed(node) ||
+    (node.kind === 'reduce' &&
+      node.monoid === undefined &&
+      lengthOf(node, editor.node(node.inputs[0]!)) <= SHORT_REDUCTION);
+  const seen = new Set([map.id]);
+  let read = 0;
+  // A set's walk meets what is added to it meanwhile.
+  for (const id of seen) {
+    const node = editor.node(id);
+    if (isInner(node)) for (const input of node.inputs) seen.add(input);
+    else read += sizeOfShape(node.shape);
+    if (seen.size > MOST_NODES || read > most) return false;
+  }
+  return true;
+}
+
+const isSum = (op: OpName): op is 'add' | 'subtract' => op === 'add' || op === 'subtract';
+const isProduct = (op: OpName): boolean => op === 'multiply' || op === 'square';
+/** Halves are rounded after every op, complex numbers by parts. */
+const isFull = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
+
+/** The op of a sum whose product, the first or the second of its two, is not rounded. */
+const opOfSum = (sum: 'add' | 'subtract', isSecond: boolean): OpName =>
+  sum === 'add' ? 'multiplyAdd' : isSecond ? 'subtractProduct' : 'multiplySubtract';
+
+/** A product that a sum reads, perhaps by slices. */
+interface Product {
+  readonly map: Op;
+  readonly factors: readonly [number, number];
+  /** Its slices, outermost first. */
+  readonly slices: readonly GraphNodeOf<'view'>[];
+}
+
+const written: Rule = (node, editor) => {
+  if (node.kind !== 'map' || !isSum(node.op) || !isFull(node.dtype)) return undefined;
+  const [first, second] = node.inputs.map((id) => productAt(id, editor));
+  const isSecond = isSecondTaken(node, first, second, editor);
+  if (isSecond === undefined) return undefined;
+  const inputs = [...factorsOf(isSecond ? second! : first!, editor), node.inputs[isSecond ? 0 : 1]!];
+  return editor.add({ ...node, op: opOfSum(node.op as 'add' | 'subtract', isSecond), inputs });
+};
+
+function productAt(id: number, editor: Editor): Product | undefined {
+  const slices: GraphNodeOf<'view'>[] = [];
+  let map = editor.node(id);
+  while (map.kind === 'view' && map.view.type === 'slice') {
+    slices.push(map);
+    map = editor.node(map.inputs[0]!);
+  }
+  if (map.kind !== 'map' || !isProduct(map.op)) return undefined;
+  const [a, b] = map.inputs as readonly [number, number?];
+  return { map, factors: [a, b ?? a], slices };
+}
+
+/** Which of the two that a sum reads is a product that it is written with: whether that is the second. */
+function isSecondTaken(
+  sum: Op,
+  first: Product | undefined,
+  second: Product | undefined,
+  editor: Editor,
+): boolean | undefined {
+  const takes = (product: Product | undefined, other: number): boolean =>
+    product !== undefined && isTaken(product, sum, editor) && mayBeAdded(other, product, sum, editor);
+  const [a, b] = sum.inputs as readonly [number, number];
+  if (first === undefined || second === undefined) {
+    if (takes(second, a)) return true;
+    return takes(first, b) ? false : undefined;
+  }
+  const isAlike = first.map.id === second.map.id;
+  if (isAlike || (sum.op === 'subtract' && first.factors.some((id) => second.factors.includes(id))))
+    return undefined;
+  const isWanted = sum.op === 'subtract' ? [hasScalar] : [hasScalar, isSquare];
+  for (const test of isWanted) {
+    if (test(second, editor) && takes(second, a)) return true;
+    if (test(first, editor) && takes(first, b)) return false;
+  }
+  return undefined;
+}
+
+const isSquare = ({ factors: [a, b] }: Product): boolean => a === b;
+const hasScalar = ({ factors }: Product, editor: Editor): boolean =>
+  factors.some((id) => isScalar(editor.node(id)));
+const isScalar = ({ shape }: GraphNode): boolean => sizeOfShape(shape) === 1;
+
+/** Whether a sum reads the factors of a product as soon as the product. */
+function isTaken({ map, factors: [a, b], slices }: Product, sum: Op, editor: Editor): boolean {
+  const whole = slices[0] ?? map;
+  if (sizeOfShape(whole.shape) !== sizeOfShape(sum.shape)) return false;
+  const isWhole = (id: number): boolean => sameShape(editor.node(id).shape, map.shape);
+  if (slices.length > 0) {
+    const arrays = [...new Set([a, b])].filter((id) => !isScalar(editor.node(id)));
+    return arrays.length === 1 && isWhole(arrays[0]!) && isGiven(arrays[0]!, editor);
+  }
+  return a === b || !isWhole(a) || !isWhole(b) || !isGiven(a, editor) || !isGiven(b, editor);
+}
+
+/** Whether what a product is added to tells nothing of it, and is as large as the sum, or given. */
+function mayBeAdded(id: number, product: Product, sum: Op, editor: Editor): boolean {
+  if (isRead(product.map.id, id, editor)) return false;
+  const isSmaller = sizeOfShape(editor.node(id).shape) < sizeOfShape(sum.shape);
+  return !isSmaller || isGiven(id, editor) || isConstant(id, editor);
+}
+
+/** Whether a value is read as it is, by views and joins. */
+function isRead(value: number, reader: number, editor: Editor): boolean {
+  const seen = new Set([reader]);
+  // A set's walk meets what is added to it meanwhile.
+  for (const id of seen) {
+    if (id === value) return true;
+    const node = editor.node(id);
+    const isView = node.kind === 'view' || node.kind === 'join';
+    if (isView && seen.size + node.inputs.length <= MOST_NODES)
+      for (const input of node.inputs) seen.add(input);
+  }
+  return false;
+}
+
+/** Whether elements are those of an array that is given. */
+function isGiven(id: number, editor: Editor): boolean {
+  let node = editor.node(id);
+  while (node.kind === 'view' && node.view.type !== 'pad') node = editor.node(node.inputs[0]!);
+  return node.kind === 'source';
+}
+
+/** The factors of a product, sliced as it is. */
+const factorsOf = ({ factors, slices }: Product, editor: Editor): number[] =>
+  factors.map((factor) => (isScalar(editor.node(factor)) ? factor : inViews(factor, slices, editor)));
+
+/** Loops of elements, each written once. */
+class LoopWriter {
+  readonly #loops = new Map<string, ElementLoop>();
+
+  written(loop: ElementLoop): ElementLoop {
+    const known = this.#loops.get(loop.key);
+    if (known !== undefined) return known;
+    const values = loop.values.map((value) => this.#value(value, loop));
+    const isChanged = values.some((value, k) => value !== loop.values[k]);
+    const made = isChanged
+      ? loopWith(stepWith(loop.arguments, values, loop.next), loop.condition, loop.conditionLength)
+      : loop;
+    this.#loops.set(loop.key, made).set(made.key, made);
+    return made;
+  }
+
+  #value(value: StepValue, loop: ElementLoop): StepValue {
+    if (value.kind === 'repeat') {
+      const inner = this.written(value.loop);
+      return inner === value.loop ? value : { ...value, loop: inner };
+    }
+    if (value.kind !== 'map' || !isSum(value.op) || !isFull(value.dtype)) return value;
+    const [a, b] = value.args as readonly [number, number];
+    const [first, second] = [a, b].map((at) => stepProduct(at, loop));
+    if (first === undefined && second === undefined) return value;
+    const isCommon = first?.some((at) => second?.includes(at) === true) === true;
+    if (a === b || (value.op === 'subtract' && isCommon)) return value;
+    const isSecond = second !== undefined;
+    const args = isSecond ? [...second, a] : [...first!, b];
+    return { ...value, op: opOfSum(value.op, isSecond), args };
+  }
+}
+
+/** The factors of a product of a step, by position. */
+function stepProduct(at: number, loop: ElementLoop): readonly number[] | undefined {
+  const value = loop.values[at - loop.arguments.length];
+  if (value?.kind !== 'map' || !isProduct(value.op)) return undefined;
+  const [a, b] = value.args;
+  return [a!, b ?? a!];
+}
