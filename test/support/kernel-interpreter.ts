@@ -4,23 +4,17 @@
  */
 
 import { opOf } from '../../src/fusion/kernel/arithmetic.js';
-import { type Affine, argumentsOf, type Bound, formOf, type Kernel } from '../../src/fusion/kernel/kernel.js';
+import { argumentsOf, formOf, type Kernel } from '../../src/fusion/kernel/kernel.js';
 import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { givenValue } from '../../src/graph/runtime-scalar.js';
-import { placeOf } from './folds.js';
+import { affineAt, isInside, placeOf } from './folds.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
 import { scalarOp } from './reference.js';
 import { cudaOp, repeatOp } from './reference-loops.js';
 import { extremePosition, reduceValues } from './reference-reduce.js';
 import { castScalar, isComplexValue, zeroOf } from './scalar.js';
-
-const at = (affine: Affine, index: readonly number[]): number =>
-  affine.strides.reduce((sum, stride, k) => sum + stride * index[k]!, affine.offset);
-
-const holds = (bounds: readonly Bound[], index: readonly number[]): boolean =>
-  bounds.every((bound) => at(bound, index) >= 0 && at(bound, index) < bound.size);
 
 const castTo = (value: Scalar, dtype: DType): Scalar => {
   const real = isComplexValue(value) && !dtype.startsWith('complex') && dtype !== 'bool';
@@ -51,7 +45,12 @@ export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | u
       const spread = element[value] || access.strides.some((s, k) => k >= row.length && s !== 0);
       const { dtype } = kernel.buffers[access.buffer]!;
       (spread ? domain : [first]).forEach((index, k) => {
-        setElement(dtype, arrays[access.buffer]!, at(access, index), values[value]![element[value] ? k : 0]!);
+        setElement(
+          dtype,
+          arrays[access.buffer]!,
+          affineAt(access, index),
+          values[value]![element[value] ? k : 0]!,
+        );
       });
     }
   }
@@ -82,9 +81,9 @@ function evaluate(
     case 'const':
       return [castScalar(givenValue(i.value), i.dtype)];
     case 'index':
-      return points.map((index) => BigInt(at(i.affine, index)));
+      return points.map((index) => BigInt(affineAt(i.affine, index)));
     case 'inside':
-      return points.map((index) => holds(i.bounds, index));
+      return points.map((index) => i.bounds.every((bound) => isInside(bound, index)));
     case 'cast':
       return points.map((_, k) => castTo(pick(args[0]!, k), i.dtype));
     case 'map':

@@ -12,12 +12,9 @@ import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import { opOf } from '../../src/fusion/kernel/arithmetic.js';
 import {
   type Access,
-  type Affine,
   argumentsOf,
-  type Bound,
   formOf,
   type Instruction,
-  type InstructionForm,
   type Kernel,
 } from '../../src/fusion/kernel/kernel.js';
 import { partition } from '../../src/fusion/partition/partition.js';
@@ -27,7 +24,7 @@ import type { SourceArray } from '../../src/fusion/passes/source-array.js';
 import { byteLengthOf, type DType, isComplex, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, TypedArray } from '../../src/graph/expr.js';
 import { givenValue } from '../../src/graph/runtime-scalar.js';
-import { placeOf } from './folds.js';
+import { affineAt, isInside, placeOf } from './folds.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
 import { cudaOp, repeatOp } from './reference-loops.js';
@@ -176,14 +173,6 @@ class Elements {
   }
 }
 
-const affineAt = ({ offset, strides }: Affine, index: readonly number[]): number =>
-  strides.reduce((sum, stride, k) => sum + stride * index[k]!, offset);
-
-const holds = (bound: Bound, index: readonly number[]): boolean => {
-  const at = affineAt(bound, index);
-  return at >= 0 && at < bound.size;
-};
-
 function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
   if ([...kernel.parallel, ...kernel.reduced].some((size) => size < 2))
     throw new RangeError('a kernel axis of size 0 or 1');
@@ -191,13 +180,12 @@ function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
     ({ dtype, elementCount }, i) => new Elements(dtype, memory[i]!, elementCount),
   );
   const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
-  const ops = kernel.tape.map((instruction) => scalarOpOf(instruction, kernel));
+  const evaluations = kernel.tape.map((instruction) => evaluationOf(instruction, kernel, buffers));
   for (const row of indices(kernel.parallel)) {
     const domain = inner.map((index) => [...row, ...index]);
     // Every value at all places of the row; what does not depend on them is the same at each.
     const values: Scalar[][] = [];
-    for (const [at, instruction] of kernel.tape.entries())
-      values.push(evaluate(formOf(instruction), ops[at], kernel, values, domain, buffers));
+    for (const evaluate of evaluations) values.push(evaluate(domain, values));
     for (const { value, access } of kernel.stores) {
       const written = new Set<number>();
       domain.forEach((index, i) => {
@@ -222,51 +210,60 @@ function scalarOpOf(instruction: Instruction, kernel: Kernel): ScalarOp | undefi
 
 type Domain = readonly (readonly number[])[];
 
-function evaluate(
-  instruction: InstructionForm,
-  op: ScalarOp | undefined,
-  kernel: Kernel,
-  values: readonly Scalar[][],
-  domain: Domain,
-  buffers: readonly Elements[],
-): Scalar[] {
-  switch (instruction.kind) {
-    case 'load':
-      return domain.map((index, i) => {
-        const { access, dtype } = instruction;
-        const chosen = access.index === undefined ? 0 : Number(values[access.index.value]![i]!);
-        return load(access, dtype, index, chosen * (access.index?.stride ?? 0), buffers);
-      });
-    case 'const':
-      return domain.map(() => castScalar(givenValue(instruction.value), instruction.dtype));
+/** The values of an instruction at all places of a row, by those before it. */
+type Evaluation = (domain: Domain, values: readonly Scalar[][]) => Scalar[];
+
+function evaluationOf(instruction: Instruction, kernel: Kernel, buffers: readonly Elements[]): Evaluation {
+  const form = formOf(instruction);
+  const { dtype } = form;
+  switch (form.kind) {
+    case 'load': {
+      const { access } = form;
+      const { index: further } = access;
+      return (domain, values) =>
+        domain.map((index, i) => {
+          const chosen = further === undefined ? 0 : Number(values[further.value]![i]!) * further.stride;
+          return load(access, dtype, index, chosen, buffers);
+        });
+    }
+    case 'const': {
+      const value = castScalar(givenValue(form.value), dtype);
+      return (domain) => domain.map(() => value);
+    }
     case 'index':
-      return domain.map((index) => BigInt(affineAt(instruction.affine, index)));
+      return (domain) => domain.map((index) => BigInt(affineAt(form.affine, index)));
     case 'inside':
-      return domain.map((index) => instruction.bounds.every((bound) => holds(bound, index)));
+      return (domain) => domain.map((index) => form.bounds.every((bound) => isInside(bound, index)));
     case 'cast':
-      return values[instruction.args[0]]!.map((value) => castScalar(value, instruction.dtype));
+      return (_, values) => values[form.args[0]]!.map((value) => castScalar(value, dtype));
     case 'map':
-      return domain.map((_, i) => op!(instruction.args.map((arg) => values[arg]![i]!)));
-    case 'repeat': {
-      const repeat = repeatOp(instruction.loop, instruction.result, scalarOp);
-      return domain.map((_, i) => repeat(instruction.args.map((arg) => values[arg]![i]!)));
-    }
-    case 'function': {
-      const own = cudaOp(instruction.function, instruction.result, scalarOp);
-      return domain.map((_, i) => own(instruction.args.map((arg) => values[arg]![i]!)));
-    }
+      return mapped(scalarOpOf(instruction, kernel)!, form.args);
+    case 'repeat':
+      return mapped(repeatOp(form.loop, form.result, scalarOp), form.args);
+    case 'function':
+      return mapped(cudaOp(form.function, form.result, scalarOp), form.args);
     case 'reduce': {
-      const [from, position] = instruction.args as readonly [number, number | undefined];
-      const given = [instruction.reduction, values[from]!] as const;
-      const { dtype } = kernel.tape[from]!;
-      const result =
-        position === undefined
-          ? reduceValues(...given, dtype)
-          : extremePosition(...given, values[position]!, dtype);
-      return domain.map(() => castScalar(result, instruction.dtype));
+      const [from, position] = form.args as readonly [number, number | undefined];
+      const { reduction } = form;
+      const taken = kernel.tape[from]!.dtype;
+      return (domain, values) => {
+        const result =
+          position === undefined
+            ? reduceValues(reduction, values[from]!, taken)
+            : extremePosition(reduction, values[from]!, values[position]!, taken);
+        const value = castScalar(result, dtype);
+        return domain.map(() => value);
+      };
     }
   }
 }
+
+const mapped =
+  (op: ScalarOp, args: readonly number[]): Evaluation =>
+  (domain, values) => {
+    const lists = args.map((arg) => values[arg]!);
+    return domain.map((_, i) => op(lists.map((list) => list[i]!)));
+  };
 
 /** `further`: elements that the index of a gather adds. */
 function load(
