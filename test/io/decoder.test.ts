@@ -65,11 +65,11 @@ describe('a thread that decodes', () => {
   it('may take long while it gets on, and says which part held it', async () => {
     // A part of it takes a tenth of what it may.
     expect(await make(1000).decode(job('slow'))).toBe('slow');
-    await expect(make().decode(job('half'))).rejects.toThrow(/expected part 3 to be decoded/);
+    await expect(make(1000).decode(job('half'))).rejects.toThrow(/expected part 3 to be decoded/);
   });
 
   it('is used again, and replaced where it ended', async () => {
-    const decoder = make();
+    const decoder = make(60_000);
     const first = await decoder.decode(job('thread'));
     expect(await decoder.decode(job('thread'))).toBe(first);
     await expect(decoder.decode(job('end'))).rejects.toMatchObject({ code: 'ERR_FILE_FORMAT' });
@@ -89,7 +89,7 @@ describe('a thread that decodes', () => {
   });
 
   it('gets the bytes that it asks for, and what cannot be read rejects its job', async () => {
-    const decoder = make();
+    const decoder = make(60_000);
     const bytes = new Uint8Array(5);
     expect(await decoder.decode(job('read', async () => ({ bytes, byteLength: 9 })))).toBe(5);
     // They went to the thread without a copy.
