@@ -50,6 +50,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::constants>(exports, "constants");
   add<weft::beginProgram>(exports, "beginProgram");
   add<weft::addBuffers>(exports, "addBuffers");
+  add<weft::addTapes>(exports, "addTapes");
   add<weft::addSteps>(exports, "addSteps");
   add<weft::endProgram>(exports, "endProgram");
   add<weft::run>(exports, "run");

@@ -130,7 +130,7 @@ std::shared_ptr<const cpu::Tape> readTapeSpec(const Fields& fields, const std::v
                                               const Program& program) {
   if (!program.device->isHost()) fields.reject("kind", "one a GPU runs, not a tape");
   std::shared_ptr<const cpu::Tape> tape =
-      cpu::parseTape(values::object(fields.value("tape"), fields.path("tape")));
+      program.tapes[fields.integer("tape", 0, lastOf(program.tapes.size()))];
   const std::vector<cpu::Buffer>& wanted = tape->buffers;
   if (wanted.size() != buffers.size())
     fields.reject("buffers", "as many as the tape has: " + std::to_string(wanted.size()));

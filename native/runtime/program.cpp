@@ -145,6 +145,11 @@ void checkAllAdded(const Fields& spec, const char* field, size_t added) {
     spec.reject(field, "the " + std::to_string(added) + " that were added");
 }
 
+// A GPU's programs have no tapes.
+void checkTapesAdded(const Fields& spec, const Program& program) {
+  if (spec.has("tapes")) checkAllAdded(spec, "tapes", program.tapes.size());
+}
+
 // Whether it takes as long as the elements of a step say.
 bool isUnbounded(const Step& step) {
   if (const auto* tape = std::get_if<TapeStep>(&step)) return hasElementLoops(*tape->tape);
@@ -282,9 +287,19 @@ Napi::Value addBuffers(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value addTapes(const Napi::CallbackInfo& info) {
+  Program& program = programOf(info[0]);
+  readNext(info, "tapes", program.tapes.size(), [&](const Napi::Value& item, const std::string& path) {
+    program.tapes.push_back(cpu::parseTape(values::object(item, path)));
+  });
+  return info.Env().Undefined();
+}
+
 Napi::Value addSteps(const Napi::CallbackInfo& info) {
   Program& program = programOf(info[0]);
-  checkAllAdded(Fields(info[1], ""), "buffers", program.buffers.size());
+  const Fields spec(info[1], "");
+  checkAllAdded(spec, "buffers", program.buffers.size());
+  checkTapesAdded(spec, program);
   readNext(info, "steps", program.steps.size(),
            [&](const Napi::Value& item, const std::string& path) { readStepOf(program, item, path); });
   return info.Env().Undefined();

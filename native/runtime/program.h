@@ -226,6 +226,8 @@ struct Program {
   // Of results that a GPU computes, the most that may be page-locked in all.
   size_t lockByteLength = SIZE_MAX;
   std::vector<std::shared_ptr<const Image>> images;
+  // Those of the CPU's kernels, each once: steps that are written alike share it.
+  std::vector<std::shared_ptr<const cpu::Tape>> tapes;
   std::vector<Step> steps;
   // Steps in a row that become one CUDA graph when they are repeated; in order.
   struct Stretch {
@@ -281,12 +283,15 @@ struct ProgramDraft {
 };
 
 // Programs are made in parts, between which JavaScript may do other things: a spec without its buffers and
-// steps, then some buffers at a time, in order, then some steps at a time, then the rest, when all are there.
+// steps, then some buffers at a time, in order, then some tapes and some steps at a time, then the rest, when
+// all are there.
 //
 // beginProgram(spec: ProgramSpec): ProgramDraft
 Napi::Value beginProgram(const Napi::CallbackInfo& info);
 // addBuffers(draft: ProgramDraft, spec: ProgramSpec, count: number): void
 Napi::Value addBuffers(const Napi::CallbackInfo& info);
+// addTapes(draft: ProgramDraft, spec: ProgramSpec, count: number): void
+Napi::Value addTapes(const Napi::CallbackInfo& info);
 // addSteps(draft: ProgramDraft, spec: ProgramSpec, count: number): void
 Napi::Value addSteps(const Napi::CallbackInfo& info);
 // endProgram(draft: ProgramDraft, spec: ProgramSpec): NativeProgram

@@ -171,7 +171,8 @@ describe('the CPU', () => {
           { role: 'input', byteLength: 400, offset: -1 },
           { role: 'output', byteLength: 400, offset: -1 },
         ],
-        steps: [{ kind: 'tape', tape: cut, buffers: [0, 1] }],
+        tapes: [cut],
+        steps: [{ kind: 'tape', tape: 0, buffers: [0, 1] }],
       }),
     ).toThrow(/malformed tape/);
   });

@@ -416,7 +416,7 @@ describe('a device that fails', () => {
   });
 
   it('does not run CPU tapes, nor memory that is not aligned', () => {
-    const tape = { kind: 'tape', tape: {}, buffers: [] } as unknown as StepSpec;
+    const tape = { kind: 'tape', tape: 0, buffers: [] } as const;
     expect(() => createProgram({ ...sixTimes(10), steps: [tape] })).toThrow(ArgumentError);
     const spec = sixTimes(10);
     const buffers = spec.buffers.map((buffer) =>

@@ -13,6 +13,7 @@ import type { StepSpec } from '../../src/exec/native/program-types.js';
 import { programOf } from '../../src/exec/run/program.js';
 import { numbersFor } from '../../src/exec/run/run-numbers.js';
 import { CPU } from '../../src/exec/targets/device.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError, FileError, lazy } from '../../src/index.js';
 import { targetOn } from '../support/device-plan.js';
@@ -134,7 +135,7 @@ describe('an output', () => {
 
 describe('an input that is read in blocks', () => {
   /** Half of the elements of x, each less one of `others`, which are loads of x too. */
-  const tapeOf = (bounds: number, ...others: number[]): StepSpec => {
+  const tapeOf = (bounds: number, ...others: number[]): Kernel => {
     const b = new KernelBuilder([COUNT / 2]);
     const size = COUNT / 2 - bounds;
     const x = b.load('float32', [1], {
@@ -145,8 +146,7 @@ describe('an input that is read in blocks', () => {
       (v, offset) => b.map('subtract', v, b.load('float32', [1], { buffer: 'x', offset })),
       x,
     );
-    const kernel = b.store(b.map('abs', y)).build();
-    return { kind: 'tape', tape: encodeTape(kernel), buffers: [0, 1] };
+    return b.store(b.map('abs', y)).build();
   };
   const product: StepSpec = {
     kind: 'matmul',
@@ -159,7 +159,7 @@ describe('an input that is read in blocks', () => {
     b: { buffer: 0, offset: 0, batchStride: 1, rowStride: 1, columnStride: 1 },
     c: { buffer: 1, offset: 0, batchStride: 1, rowStride: 1, columnStride: 1 },
   };
-  const make = (step: StepSpec) =>
+  const make = (read: Kernel | StepSpec) =>
     createProgram({
       device: 'cpu',
       arenaByteLength: 0,
@@ -168,7 +168,8 @@ describe('an input that is read in blocks', () => {
         { role: 'input', byteLength: 4 * COUNT, offset: 0, readInBlocks: true },
         { role: 'output', byteLength: 4 * COUNT, offset: 0 },
       ],
-      steps: [step],
+      tapes: 'parallel' in read ? [encodeTape(read)] : [],
+      steps: 'parallel' in read ? [{ kind: 'tape', tape: 0, buffers: [0, 1] }] : [read],
     });
 
   it('is read by a tape', async () => {
@@ -188,7 +189,7 @@ describe('an input that is read in blocks', () => {
     await expect(running).rejects.toMatchObject({ name: 'FileError', path });
   });
 
-  it.each<[string, StepSpec]>([
+  it.each<[string, Kernel | StepSpec]>([
     ['two loads', tapeOf(0, 7)],
     ['a load with bounds', tapeOf(1)],
     ['a product', product],

@@ -4,6 +4,7 @@
  * and zeroing.
  */
 import { describe, expect, it } from 'vitest';
+import type { TapeSpec } from '../../src/codegen/cpu/tape.js';
 import {
   cancel,
   compileCuda,
@@ -180,7 +181,8 @@ describe('a malformed program', () => {
         },
       ],
     },
-    'with a tape that is none': { steps: [{ kind: 'tape', tape: {}, buffers: [] }] },
+    'with a tape that is none': { tapes: [{}] },
+    'with a step of a tape that is not there': { tapes: [], steps: [{ kind: 'tape', tape: 0, buffers: [] }] },
   };
   it.each(Object.entries(changes))('%s is refused', (_, change) => {
     expect(() => createProgram({ ...spec(), ...change } as ProgramSpec)).toThrow(ArgumentError);
@@ -202,6 +204,13 @@ describe('a malformed program', () => {
     expect(() => addon().endProgram(draft, given)).toThrow(/steps/);
     addon().addSteps(draft, given, given.steps.length);
     expect(addon().endProgram(draft, given)).toBeTypeOf('object');
+  });
+
+  it('with steps before all tapes', () => {
+    const given = { ...spec(), tapes: [{} as TapeSpec] };
+    const draft = addon().beginProgram(given);
+    addon().addBuffers(draft, given, given.buffers.length);
+    expect(() => addon().addSteps(draft, given, 1)).toThrow(/tapes/);
   });
 
   it('passes on what a getter of the user throws', () => {

@@ -1,5 +1,5 @@
-/** The tapes of a program of the CPU: one for all steps whose kernels are alike. */
-import { expect, it } from 'vitest';
+/** The tapes of a program of the CPU: each is there once, for all steps whose kernels are alike. */
+import { describe, expect, it } from 'vitest';
 import { CPU } from '../../src/exec/targets/device.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -28,9 +28,28 @@ function layers(): Lazy {
   return x;
 }
 
-it('steps of one kernel share a tape', () => {
-  const { steps } = cpuProgram(planOnDevice(canonicalize([layers().expr]), CPU).plan);
-  const tapes = steps.flatMap((step) => (step.kind === 'tape' ? [step.tape] : []));
-  expect(tapes.length).toBeGreaterThanOrEqual(LAYERS);
-  expect(new Set(tapes).size).toBeLessThanOrEqual(4);
+describe('the tapes of a program', () => {
+  it('are shared by the layers of a network', async () => {
+    const made = layers();
+    const { steps, tapes } = cpuProgram(planOnDevice(canonicalize([made.expr]), CPU).plan);
+    const used = steps.flatMap((step) => (step.kind === 'tape' ? [step.tape] : []));
+    expect(used.length).toBeGreaterThanOrEqual(LAYERS);
+    // All layers but the last one, whose result is an output.
+    expect(tapes!.length).toBeLessThanOrEqual(4);
+    expect(new Set(used).size).toBe(tapes!.length);
+    expect((await made.compute({ device: 'cpu' })).shape).toEqual([20, 8]);
+  });
+
+  it('are one each for kernels of other constants', () => {
+    const x = lazy(new Float32Array(1000));
+    const results = [0.5, 1.5, 2.5].map((factor, k) =>
+      lazy(new Float32Array(1000 + k))
+        .mul(factor)
+        .sin(),
+    );
+    const canonical = canonicalize([...results, x.sum()].map(({ expr }) => expr));
+    const { steps, tapes } = cpuProgram(planOnDevice(canonical, CPU).plan);
+    expect(steps).toHaveLength(4);
+    expect(tapes).toHaveLength(4);
+  });
 });

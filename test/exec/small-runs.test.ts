@@ -73,6 +73,7 @@ async function bytesOf(results: readonly Lazy[]) {
   const spec = cpuProgram(plan);
   const draft = addon().beginProgram(spec);
   addon().addBuffers(draft, spec, spec.buffers.length);
+  addon().addTapes(draft, spec, spec.tapes!.length);
   addon().addSteps(draft, spec, spec.steps.length);
   const native = addon().endProgram(draft, spec);
   const numbers = numbersFor(canonical);

@@ -28,8 +28,8 @@ function whole(kernel: Kernel): ProgramSpec {
     byteLength: byteLengthOf(dtype) * elementCount,
     offset: 0,
   }));
-  const steps = [{ kind: 'tape', tape: encodeTape(kernel), buffers: buffers.map((_, k) => k) }] as const;
-  return { device: 'cpu', arenaByteLength: 0, images: [], buffers, steps };
+  const steps = [{ kind: 'tape', tape: 0, buffers: buffers.map((_, k) => k) }] as const;
+  return { device: 'cpu', arenaByteLength: 0, images: [], buffers, tapes: [encodeTape(kernel)], steps };
 }
 
 const inputsOf = (kernel: Kernel, seed: number): TypedArray[] =>

@@ -157,7 +157,9 @@ export function sweepProgram(source: Kernel, { by, next, slots, pitched = false 
   const scratchByteLength = works.phaseScratch[0] ?? 0;
   const scratchOffset = arena.take(scratchByteLength);
   const buffers = [...own, scratch];
-  const cut = (work: Work, stepOf: (tape: TapeSpec) => Exclude<StepSpec, SweepSpec>): SweepSpec => {
+  const tapes: TapeSpec[] = [];
+  const tapeOf = (kernel: Kernel): number => tapes.push(encode(kernel)) - 1;
+  const cut = (work: Work, stepOf: (tape: number) => Exclude<StepSpec, SweepSpec>): SweepSpec => {
     const cuts = randomCuts(work.units, next);
     const tiles = cuts.map(([first, last]) => {
       const { reads, writes } = work.regions(first, last, pitches);
@@ -169,7 +171,7 @@ export function sweepProgram(source: Kernel, { by, next, slots, pitched = false 
       kind: 'sweep',
       tiles: tiles.length,
       buffers: buffersOf(kernel, tiles, slots, arena),
-      body: [{ step: stepOf(encode(kernel)), ranges: Float64Array.from(ranges) }],
+      body: [{ step: stepOf(tapeOf(kernel)), ranges: Float64Array.from(ranges) }],
     };
   };
   const steps: StepSpec[] =
@@ -183,7 +185,7 @@ export function sweepProgram(source: Kernel, { by, next, slots, pitched = false 
             buffers: buffersOf(source, [finish], slots, arena),
             body: [
               {
-                step: { kind: 'tapeFinish', tape: encode(source), phase, buffers },
+                step: { kind: 'tapeFinish', tape: tapeOf(source), phase, buffers },
                 ranges: Float64Array.of(0, 1, 0, 0, 0, 0),
               },
             ],
@@ -203,6 +205,7 @@ export function sweepProgram(source: Kernel, { by, next, slots, pitched = false 
         ? []
         : [{ role: 'temporary' as const, byteLength: scratchByteLength, offset: scratchOffset }]),
     ],
+    tapes,
     steps,
     arenaByteLength: arena.byteLength,
   };

@@ -32,7 +32,8 @@ export function tapeProgram(
       byteLength: byteLengthOf(dtype) * elementCount,
       offset: -1,
     })),
-    steps: [{ kind: 'tape', tape, buffers: kernel.buffers.map((_, k) => k) }],
+    tapes: [tape],
+    steps: [{ kind: 'tape', tape: 0, buffers: kernel.buffers.map((_, k) => k) }],
   });
 }
 

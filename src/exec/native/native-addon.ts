@@ -60,6 +60,7 @@ interface Addon {
   /** A program is made of a spec without its buffers and steps, then some of each at a time, then the rest. */
   beginProgram(spec: ProgramSpec): object;
   addBuffers(draft: object, spec: ProgramSpec, count: number): void;
+  addTapes(draft: object, spec: ProgramSpec, count: number): void;
   addSteps(draft: object, spec: ProgramSpec, count: number): void;
   endProgram(draft: object, spec: ProgramSpec): object;
   /** `inputs` is the caller's no more. Outputs are ArrayBuffers or handles; small runs give them at once. */

@@ -62,7 +62,8 @@ export type LaunchArgument =
 
 export type StepSpec =
   | RoutineSpec
-  | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }
+  /** `tape`: its position in `tapes`, here and in phases. */
+  | { readonly kind: 'tape'; readonly tape: number; readonly buffers: readonly number[] }
   | {
       readonly kind: 'launch';
       /** Position in `images`. */
@@ -84,14 +85,14 @@ export type StepSpec =
    */
   | {
       readonly kind: 'tapePhase';
-      readonly tape: TapeSpec;
+      readonly tape: number;
       readonly phase: number;
       readonly buffers: readonly number[];
     }
   /** Combines the partial results of a phase and computes what rows hold after it. */
   | {
       readonly kind: 'tapeFinish';
-      readonly tape: TapeSpec;
+      readonly tape: number;
       readonly phase: number;
       readonly buffers: readonly number[];
     }
@@ -192,6 +193,8 @@ export interface ProgramSpec {
   readonly lockByteLength?: number | undefined;
   /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
   readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
+  /** Those of the CPU's kernels, each once. */
+  readonly tapes?: readonly TapeSpec[] | undefined;
   readonly steps: readonly StepSpec[];
   /**
    * There where products, routines and kernels of the CPU take, all together, no longer than to wake a thread for them. Of

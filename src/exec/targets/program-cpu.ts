@@ -41,6 +41,7 @@ export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Sli
     buffers,
     arenaByteLength: plan.arenaByteLength,
     images: [],
+    tapes: tapes.all,
     steps,
     ...(isShort(plan) ? { isShort: true as const } : {}),
   };
@@ -93,23 +94,24 @@ function isWithin(kernels: readonly Kernel[], most: number): boolean {
 
 type Encode = (kernel: Kernel) => TapeSpec;
 
-/** The tapes of a program: steps whose kernels are one object share one, which is encoded once. */
+/** The tapes of a program: steps whose kernels are one object share one, which is encoded and read once. */
 class ProgramTapes {
-  readonly #known = new Map<Encode, Map<Kernel, TapeSpec>>();
+  readonly all: TapeSpec[] = [];
+  readonly #places = new Map<Encode, Map<Kernel, number>>();
 
-  /** A kernel's tape in the way in which it is encoded. */
-  of(kernel: Kernel, encode: Encode): TapeSpec {
-    let known = this.#known.get(encode);
-    if (known === undefined) {
-      known = new Map();
-      this.#known.set(encode, known);
+  /** The place of a kernel's tape in the way in which it is encoded. */
+  placeOf(kernel: Kernel, encode: Encode): number {
+    let places = this.#places.get(encode);
+    if (places === undefined) {
+      places = new Map();
+      this.#places.set(encode, places);
     }
-    let tape = known.get(kernel);
-    if (tape === undefined) {
-      tape = encode(kernel);
-      known.set(kernel, tape);
+    let place = places.get(kernel);
+    if (place === undefined) {
+      place = this.all.push(encode(kernel)) - 1;
+      places.set(kernel, place);
     }
-    return tape;
+    return place;
   }
 }
 
@@ -137,12 +139,12 @@ function launchSpec(
 ): Exclude<StepSpec, SweepSpec> {
   switch (step.kind) {
     case 'kernel':
-      return { kind: 'tape', tape: tapes.of(step.kernel, encode), buffers: step.buffers };
+      return { kind: 'tape', tape: tapes.placeOf(step.kernel, encode), buffers: step.buffers };
     case 'phase':
     case 'finish': {
       const kind = step.kind === 'phase' ? 'tapePhase' : 'tapeFinish';
       const buffers = [...step.buffers, ...step.scratch];
-      return { kind, tape: tapes.of(step.kernel, encodePhases), phase: step.phase, buffers };
+      return { kind, tape: tapes.placeOf(step.kernel, encodePhases), phase: step.phase, buffers };
     }
     case 'call':
       return callRow(step).spec(step);
