@@ -86,6 +86,20 @@ it('is the same beside the product', () => {
   expect(opsOf([product.add(z), product])).toEqual(['add', 'multiply', 'multiplyAdd']);
 });
 
+it('is the same for slices that are computed at once', () => {
+  const [rows, line, other] = [array([3, 4000]), array([4000]), array([4000])];
+  const slice = (k: number): Lazy => rows.slice([k, k + 1]).reshape([4000]);
+  const sums: readonly ((of: Lazy) => Lazy)[] = [
+    (of) => of.mul(line).add(other).sum(),
+    (of) => of.mul(3).add(line.exp()).min(),
+    (of) => of.mul(3).add(other).sum(),
+  ];
+  for (const sum of sums) {
+    const isAdded = opsOf([sum(slice(0))]).includes('multiplyAdd');
+    expect(opsOf([0, 1, 2].map((k) => sum(slice(k)))).includes('multiplyAdd')).toBe(isAdded);
+  }
+});
+
 it('sums products of pairs unrounded, of short ones squares', () => {
   const pairs = (length: number): [Lazy, Lazy] => [array([100, 1, length]), array([1, 100, length])];
   for (const length of [3, 40]) {

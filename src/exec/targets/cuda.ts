@@ -39,7 +39,7 @@ export const CUDA_TARGET: Target = {
   passes: [
     WITHOUT_CPU_ROUTINES,
     AT_ONCE,
-    ...passesWith(CUDA_PRODUCTS, orderOfSum),
+    ...passesWith(CUDA_PRODUCTS, orderOfSum, true),
     MULTIPLY_ADD,
     MAP_WINDOWS,
   ],

@@ -21,6 +21,7 @@ import {
 import type { Slices } from '../../host/slices.js';
 import { NodeBatcher } from './batched-nodes.js';
 import { isElementwise } from './join-cuts.js';
+import { areWrittenAlike } from './multiply-add.js';
 import { Editor, rewriteInOneWalk } from './rewrite.js';
 import { SliceClasses } from './slice-classes.js';
 import { type SumOrder, SumOrders } from './sum-orders.js';
@@ -32,11 +33,15 @@ const MOST_ROUNDS = 4;
 /** Nodes above a reduction that are looked at. */
 const MOST_ABOVE = 64;
 
-/** The pass for a target, by the order of its sums; without, sums whose order counts stay apart. */
-export const batchSlices = (orderOf: SumOrder | undefined) =>
+/**
+ * The pass for a target, by the order of its sums; without, sums whose order counts stay apart. `addsProducts`: whether the
+ * target has multiply-adds, which would be written otherwise for some batches: where a row is as large as a slice, and
+ * smaller than all slices.
+ */
+export const batchSlices = (orderOf: SumOrder | undefined, addsProducts: boolean) =>
   function* (graph: MutableGraph): Slices<void> {
     for (let round = 0; round < MOST_ROUNDS && mayHaveBatches(graph); round++) {
-      const found = yield* batchesOf(graph, orderOf);
+      const found = yield* batchesOf(graph, orderOf, addsProducts);
       if (found.size === 0) return;
       const rule = ({ id }: GraphNode): number | undefined => found.get(id);
       yield* rewriteInOneWalk(graph, { join: [rule], reduce: [rule] });
@@ -62,9 +67,14 @@ function mayHaveBatches(graph: MutableGraph): boolean {
 }
 
 /** By id of joins and reductions, what takes their place. */
-function* batchesOf(graph: MutableGraph, sumOrder: SumOrder | undefined): Slices<Map<number, number>> {
+function* batchesOf(
+  graph: MutableGraph,
+  sumOrder: SumOrder | undefined,
+  addsProducts: boolean,
+): Slices<Map<number, number>> {
   const order = orderOf(graph);
-  const search = new BatchSearch(graph, order, yield* SliceClasses.of(graph, order), sumOrder);
+  const classes = yield* SliceClasses.of(graph, order);
+  const search = new BatchSearch(graph, order, classes, sumOrder, addsProducts);
   for (let k = order.length - 1; k >= 0; k--) {
     const node = nodeOf(graph, order[k]!);
     if (node.kind === 'join' && search.join(node)) yield;
@@ -87,6 +97,7 @@ class BatchSearch {
   readonly #editor: Editor;
   readonly #batcher: NodeBatcher;
   readonly #sums: SumOrders;
+  readonly #addsProducts: boolean;
   /** The nodes that a batch was made of. */
   readonly #batched = new Set<number>();
   /** The joins whose parts were taken for those of another one. */
@@ -97,6 +108,7 @@ class BatchSearch {
     order: readonly number[],
     classes: SliceClasses,
     sumOrder: SumOrder | undefined,
+    addsProducts: boolean,
   ) {
     this.firstMade = graph.nodes.length;
     this.#graph = graph;
@@ -107,6 +119,7 @@ class BatchSearch {
     this.#editor = new Editor(graph);
     this.#batcher = new NodeBatcher(this.#editor, classes);
     this.#sums = new SumOrders(graph, sumOrder);
+    this.#addsProducts = addsProducts;
   }
 
   /** Notes what a join is, if its parts are computed alike of slices; whether it looked. */
@@ -198,14 +211,21 @@ class BatchSearch {
     return true;
   }
 
-  /** One node of several, if their sums keep their order. */
+  /** One node of several, if their sums keep their order, and their products are rounded alike. */
   #batch(members: readonly number[], maker: number): number | undefined {
     this.#editor.see(maker);
     const batch = this.#batcher.batch(members);
-    if (batch === undefined || !this.#batcher.ordered.every((each) => this.#sums.agree(each)))
-      return undefined;
+    if (batch === undefined || !this.#roundsAlike()) return undefined;
+    if (!this.#batcher.ordered.every((each) => this.#sums.agree(each))) return undefined;
     for (const id of this.#batcher.visited) this.#batched.add(id);
     return batch;
+  }
+
+  #roundsAlike(): boolean {
+    const { made } = this.#batcher;
+    return (
+      !this.#addsProducts || made.every(({ member, batch }) => areWrittenAlike(member, batch, this.#editor))
+    );
   }
 
   #readersOf(id: number): readonly GraphNode[] {

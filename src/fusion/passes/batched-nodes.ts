@@ -39,6 +39,8 @@ export class NodeBatcher {
   /** The reductions whose order counts, of those that were asked for last. */
   #ordered: { readonly member: number; readonly batch: number }[] = [];
   #visited: number[] = [];
+  /** One of the members that each node of the last one's expression takes the place of, and that node. */
+  #made: { readonly member: number; readonly batch: number }[] = [];
 
   constructor(editor: Editor, classes: SliceClasses) {
     this.#editor = editor;
@@ -48,6 +50,11 @@ export class NodeBatcher {
   /** Reductions whose order counts that the last node is computed of: one of the members, and the batch of them. */
   get ordered(): readonly { readonly member: number; readonly batch: number }[] {
     return this.#ordered;
+  }
+
+  /** The nodes that the last one is computed of, and it, with one of the members of each. */
+  get made(): readonly { readonly member: number; readonly batch: number }[] {
+    return this.#made;
   }
 
   /** The members that the last node takes the place of, and those that these are computed of. */
@@ -62,6 +69,7 @@ export class NodeBatcher {
   batch(members: Members): number | undefined {
     this.#ordered = [];
     this.#visited = [];
+    this.#made = [];
     const seen = new Set<string>();
     const stack = [members];
     for (let at = stack.at(-1); at !== undefined; at = stack.at(-1)) {
@@ -85,6 +93,7 @@ export class NodeBatcher {
 
   #note(members: Members, batch: number): void {
     this.#visited.push(...members);
+    this.#made.push({ member: members[0]!, batch });
     const node = this.#editor.node(batch);
     if (node.kind === 'reduce' && node.batch !== undefined)
       this.#ordered.push({ member: members[0]!, batch });

@@ -52,6 +52,25 @@ const MOST_NODES = 128;
  * squares. Parts of one read slices of the products (`unroll-reductions.ts`).
  */
 const ofPairs: Rule = (node, editor) => {
+  const pairs = pairsOf(node, editor);
+  if (pairs === undefined) return undefined;
+  const { map, read, views } = pairs;
+  const [a, b] = map.inputs as readonly [number, number?];
+  const { dtype, shape } = map;
+  const inputs = [a, b ?? a].map((id) =>
+    views.length === 0 ? id : inViews(editor.broadcast(id, shape), views, editor),
+  );
+  const term = editor.add({ kind: 'map', op: 'termProduct', dtype, shape: read.shape, inputs });
+  return editor.add({ ...(node as GraphNodeOf<'reduce'>), inputs: [term] });
+};
+
+/** The products that a sum takes up unrounded, as it reads them, by views, outermost first. */
+function pairsOf(
+  node: GraphNode,
+  editor: Editor,
+):
+  | { readonly map: Op; readonly read: GraphNode; readonly views: readonly GraphNodeOf<'view'>[] }
+  | undefined {
   if (node.kind !== 'reduce' || node.reduction !== 'sum' || !isFull(node.dtype)) return undefined;
   const views: GraphNodeOf<'view'>[] = [];
   const read = editor.node(node.inputs[0]!);
@@ -63,14 +82,8 @@ const ofPairs: Rule = (node, editor) => {
   if (map.kind !== 'map' || !isProduct(map.op) || !isFull(map.dtype)) return undefined;
   const [a, b] = map.inputs as readonly [number, number?];
   const isShort = isUnrolled(node) || lengthOf(node, read) <= SHORT_REDUCTION;
-  if ((isShort && (b ?? a) !== a) || !isOfPairs(map, editor)) return undefined;
-  const { dtype, shape } = map;
-  const inputs = [a, b ?? a].map((id) =>
-    views.length === 0 ? id : inViews(editor.broadcast(id, shape), views, editor),
-  );
-  const term = editor.add({ kind: 'map', op: 'termProduct', dtype, shape: read.shape, inputs });
-  return editor.add({ ...node, inputs: [term] });
-};
+  return (isShort && (b ?? a) !== a) || !isOfPairs(map, editor) ? undefined : { map, read, views };
+}
 
 /** An array by some views, outermost first. */
 const inViews = (array: number, views: readonly GraphNodeOf<'view'>[], editor: Editor): number =>
@@ -114,13 +127,29 @@ interface Product {
 }
 
 const written: Rule = (node, editor) => {
+  const isSecond = writtenWithSecond(node, editor);
+  if (isSecond === undefined) return undefined;
+  const sum = node as Op;
+  const product = productAt(sum.inputs[isSecond ? 1 : 0]!, editor)!;
+  const inputs = [...factorsOf(product, editor), sum.inputs[isSecond ? 0 : 1]!];
+  return editor.add({ ...sum, op: opOfSum(sum.op as 'add' | 'subtract', isSecond), inputs });
+};
+
+/** Whether a sum is written with the second of what it reads, not the first; undefined: with neither. */
+function writtenWithSecond(node: GraphNode, editor: Editor): boolean | undefined {
   if (node.kind !== 'map' || !isSum(node.op) || !isFull(node.dtype)) return undefined;
   const [first, second] = node.inputs.map((id) => productAt(id, editor));
-  const isSecond = isSecondTaken(node, first, second, editor);
-  if (isSecond === undefined) return undefined;
-  const inputs = [...factorsOf(isSecond ? second! : first!, editor), node.inputs[isSecond ? 0 : 1]!];
-  return editor.add({ ...node, op: opOfSum(node.op as 'add' | 'subtract', isSecond), inputs });
-};
+  return isSecondTaken(node, first, second, editor);
+}
+
+/** Whether two nodes would have products unrounded alike: what slices are computed of by themselves, and at once for all. */
+export function areWrittenAlike(one: number, other: number, editor: Editor): boolean {
+  const [a, b] = [one, other].map((id) => editor.node(id)) as [GraphNode, GraphNode];
+  return (
+    writtenWithSecond(a, editor) === writtenWithSecond(b, editor) &&
+    (pairsOf(a, editor) === undefined) === (pairsOf(b, editor) === undefined)
+  );
+}
 
 function productAt(id: number, editor: Editor): Product | undefined {
   const slices: GraphNodeOf<'view'>[] = [];

@@ -54,8 +54,12 @@ export interface Pass {
   readonly isFor?: (loop: GraphLoop) => boolean;
 }
 
-/** The passes for a target, by what its products are like, and by the order of its sums. */
-export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): readonly Pass[] => [
+/** The passes for a target, by what its products are like, by the order of its sums, and by whether it has multiply-adds. */
+export const passesWith = (
+  products?: ProductTraits,
+  sumOrder?: SumOrder,
+  addsProducts = false,
+): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'count-bands', run: countBands, rounds: false },
@@ -67,7 +71,7 @@ export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): reado
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
   { name: 'narrow-products', run: narrowProducts, rounds: false },
   { name: 'unroll-reductions', run: unrollReductions(sumOrder), rounds: false },
-  { name: 'batch-slices', run: batchSlices(sumOrder), rounds: false },
+  { name: 'batch-slices', run: batchSlices(sumOrder, addsProducts), rounds: false },
   { name: 'reduce-terms', run: reduceTerms, rounds: false },
   { name: 'reduce-terms-twice', run: reduceTermsTwice, rounds: true },
   { name: 'nest-joins', run: nestJoins, rounds: false },
