@@ -50,6 +50,8 @@ it.each<[string, Lazy]>([
       .mul(2)
       .sub(x.slice([0, 30]).mul(2).T),
   ],
+  ['the floor of the product', x.mul(3).sub(x.mul(3).floor())],
+  ['a part of the product', x.mul(3).sub(x.mul(3).maximum(y))],
   ['the product rolled', x.mul(2).add(x.mul(2).roll(3, 0))],
   ['a b - b a', x.mul(y).sub(y.mul(x))],
   ['2 x - 2 y', x.mul(2).sub(y.mul(2))],

@@ -9,8 +9,8 @@
  *
  * - of two different arrays that are given, x y + z, it may be in memory, and is less to read than both;
  * - it is smaller than the sum, as a row is that all rows are added to;
- * - it is added to what is smaller than the sum and computed, p - max p, or is read from the product, p - pᵀ: a difference of
- *   equal numbers is 0;
+ * - it is added to what is smaller than the sum and computed, p - max p, or is computed of the product, p - pᵀ or p - floor p,
+ *   which needs the product, too: a difference of equal numbers is 0, and a fraction is not negative;
  * - both are products. Then one with a scalar is taken, the second of two, in a difference where the two have no factor in
  *   common; else of squares in a sum the second.
  *
@@ -46,6 +46,8 @@ export function* multiplyAdds(graph: MutableGraph): Slices<void> {
 const LEAST_PAIRS = 8;
 /** Nodes of an expression that are looked at. */
 const MOST_NODES = 128;
+/** Nodes between a product and what is added to it, where they are more than views. */
+const MOST_BETWEEN = 16;
 
 /**
  * A sum of products that are there for every pair of rows takes them up unrounded; a short one in turn, which does so with
@@ -207,20 +209,21 @@ function isTaken({ map, factors: [a, b], slices }: Product, sum: Op, editor: Edi
 
 /** Whether what a product is added to tells nothing of it, and is as large as the sum, or given. */
 function mayBeAdded(id: number, product: Product, sum: Op, editor: Editor): boolean {
-  if (isRead(product.map.id, id, editor)) return false;
+  // Windows of squares add slices of one product.
+  if (isRead(product.map.id, id, product.slices.length > 0 ? 0 : MOST_BETWEEN, editor)) return false;
   const isSmaller = sizeOfShape(editor.node(id).shape) < sizeOfShape(sum.shape);
   return !isSmaller || isGiven(id, editor) || isConstant(id, editor);
 }
 
-/** Whether a value is read as it is, by views and joins. */
-function isRead(value: number, reader: number, editor: Editor): boolean {
+/** Whether a value is computed of another one, within so many nodes, or reads it as it is, by views and joins. */
+function isRead(value: number, reader: number, mostBetween: number, editor: Editor): boolean {
   const seen = new Set([reader]);
   // A set's walk meets what is added to it meanwhile.
   for (const id of seen) {
     if (id === value) return true;
     const node = editor.node(id);
-    const isView = node.kind === 'view' || node.kind === 'join';
-    if (isView && seen.size + node.inputs.length <= MOST_NODES)
+    const most = node.kind === 'view' || node.kind === 'join' ? MOST_NODES : mostBetween;
+    if (isComputed(node) && seen.size + node.inputs.length <= most)
       for (const input of node.inputs) seen.add(input);
   }
   return false;
