@@ -21,6 +21,19 @@ __device__ __forceinline__ float weft_scaled(float a, float s) { return a * s; }
 __device__ __forceinline__ double weft_scaled(double a, double s) { return a * s; }
 __device__ __forceinline__ float weft_product_of(float a, float b) { return a * b; }
 __device__ __forceinline__ double weft_product_of(double a, double b) { return a * b; }
+/* A sum with a product: of real numbers one operation, since kernels are compiled without contraction. */
+template <class T, class S>
+__device__ __forceinline__ T weft_added_scaled(T sum, T a, S s) { return sum + weft_scaled(a, s); }
+__device__ __forceinline__ float weft_added_scaled(float sum, float a, float s) { return fmaf(a, s, sum); }
+__device__ __forceinline__ double weft_added_scaled(double sum, double a, double s) { return fma(a, s, sum); }
+template <class T, class D>
+__device__ __forceinline__ D weft_added_product(D sum, T a, T b) { return sum + weft_product_of(a, b); }
+__device__ __forceinline__ float weft_added_product(float sum, float a, float b) { return fmaf(a, b, sum); }
+__device__ __forceinline__ double weft_added_product(double sum, double a, double b) { return fma(a, b, sum); }
+template <class T, class D>
+__device__ __forceinline__ D weft_added_square(D sum, T a) { return sum + weft_square_of(a); }
+__device__ __forceinline__ float weft_added_square(float sum, float a) { return fmaf(a, a, sum); }
+__device__ __forceinline__ double weft_added_square(double sum, double a) { return fma(a, a, sum); }
 /* 0, but NaN for what is not finite. */
 __device__ __forceinline__ float weft_undefined_of(float a) { return a - a; }
 __device__ __forceinline__ double weft_undefined_of(double a) { return a - a; }
@@ -35,8 +48,8 @@ __device__ __forceinline__ weft_moments<T, D> weft_combine(weft_moments<T, D> a,
   weft_moments<T, D> r;
   r.count = count;
   /* Weighed before it is squared: an empty side must not meet an infinity. */
-  r.deviations = a.deviations + b.deviations + weft_product_of(weft_scaled(delta, a.count * share), delta);
-  r.mean = r.deviations - r.deviations == (D)0 ? a.mean + weft_scaled(delta, share) : T();
+  r.deviations = weft_added_product(a.deviations + b.deviations, weft_scaled(delta, a.count * share), delta);
+  r.mean = r.deviations - r.deviations == (D)0 ? weft_added_scaled(a.mean, delta, share) : T();
   return r;
 }
 /* The moments of a few values: two passes over registers. */
@@ -45,13 +58,13 @@ __device__ __forceinline__ weft_moments<T, D> weft_moments_of(const T (&x)[N]) {
   /* Scaled first, by a power of two, since the sum may overflow. */
   T mean = weft_scaled(x[0], (D)1 / (D)N);
 #pragma unroll
-  for (int k = 1; k < N; ++k) mean = mean + weft_scaled(x[k], (D)1 / (D)N);
+  for (int k = 1; k < N; ++k) mean = weft_added_scaled(mean, x[k], (D)1 / (D)N);
   weft_moments<T, D> r;
   r.count = (D)N;
   r.mean = mean;
   r.deviations = weft_square_of(x[0] - r.mean);
 #pragma unroll
-  for (int k = 1; k < N; ++k) r.deviations += weft_square_of(x[k] - r.mean);
+  for (int k = 1; k < N; ++k) r.deviations = weft_added_square(r.deviations, x[k] - r.mean);
   if (!(r.deviations - r.deviations == (D)0)) r.mean = T();
   return r;
 }
