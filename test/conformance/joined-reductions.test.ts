@@ -46,6 +46,13 @@ const OTHERS: Readonly<Record<string, (x: Lazy, axis: number) => Lazy>> = {
   normalised: (x, axis) => x.div(x.norm({ axis, keepdims: true }).add(1)),
 };
 
+/** What parts are of a slice. */
+const ALIKE: Readonly<Record<string, (x: Lazy) => Lazy>> = {
+  slices: (x) => x,
+  exponentials: (x) => x.exp(),
+  'sums of rows': (x) => x.mul(3).sum(-1),
+};
+
 /** Parts one after the other, side by side, and between two axes. */
 const JOINS: readonly (readonly [string, number, (parts: readonly Lazy[]) => Lazy])[] = [
   ['rows', 0, (parts) => stack([...parts])],
@@ -200,6 +207,28 @@ it('between two axes have the same bits beside what reads the join again', async
     const [beside] = await compute([y, planes.sub(y.reshape(100, 1, 30))], { device: 'cpu' });
     expect(beside!.data).toEqual(alone.data);
   }
+});
+
+describe.each(['stack', 'concat'] as const)('of what is computed alike of slices, in a %s,', (form) => {
+  it.each(Object.keys(ALIKE))('have the same bits beside one of these: %s', async (name) => {
+    for (const count of [12, 24, 57]) {
+      const x = real(count * 5, count)
+        .reshape(count, 5)
+        .sin();
+      const parts = Array.from({ length: count }, (_, k) =>
+        ALIKE[name]!(form === 'stack' ? x.slice(k) : x.slice([k, k + 1])),
+      );
+      const joined = form === 'stack' ? stack(parts) : concat(parts);
+      for (const reduce of [REDUCTIONS.sum!, OTHERS.std!, OTHERS.logsumexp!]) {
+        const result = reduce(joined, 0);
+        const alone = await result.compute({ device: 'cpu' });
+        for (const other of [parts[3]!, x.slice(3), parts[0]!.add(parts[1]!)]) {
+          const [beside] = await compute([result, other], { device: 'cpu' });
+          expect(beside!.data, `${count}`).toEqual(alone.data);
+        }
+      }
+    }
+  });
 });
 
 it('stay as they are under exact where their form is another', async () => {

@@ -5,10 +5,11 @@
  *     Σ f(x[0]), Σ f(x[1]), Σ f(x[2])        →   parts of s = Σ f(x) over all axes but the first
  *
  * Slices lie one after the other, at one distance, and those of arrays in memory may overlap. The parts of a join become
- * one node. Reductions that are wanted apart, as statistics of bands are, become parts of one node, unless a kernel
- * would compute a row of it along with values of each element. Values do not change, and a sum keeps its order: `batch`
- * of its node says of how many sums it is, each of which is added up as it is alone, and a target whose kernel for all
- * of them would do otherwise says so. Products stay as they are: a library may sum in another order for a batch.
+ * one node, also where others read some of them, which are computed again for these. Reductions that are wanted apart,
+ * as statistics of bands are, become parts of one node, unless a kernel would compute a row of it along with values of
+ * each element. Values do not change, and a sum keeps its order: `batch` of its node says of how many sums it is, each of
+ * which is added up as it is alone, and a target whose kernel for all of them would do otherwise says so. Products stay
+ * as they are: a library may sum in another order for a batch.
  */
 import {
   Consumers,
@@ -157,13 +158,15 @@ class BatchSearch {
     return { parts, joins };
   }
 
-  /** Whether parts are computed alike of slices, and for one reader. */
+  /**
+   * Whether different parts are computed alike of slices, whoever else reads them: reductions of a join may be added up in
+   * another order than those of a batch, and would have bits that tell who does.
+   */
   #areAlike(parts: readonly number[]): boolean {
     const [first] = parts as readonly [number];
     const isOne = parts.every((part) => this.#classes.of(part) === this.#classes.of(first));
     if (!isOne || parts.length < 2 || !this.#classes.isAboveSlices(first)) return false;
-    // Parts that others read as well would be computed twice.
-    return new Set(parts).size === parts.length && !parts.some((part) => this.#isReadElsewhere(part));
+    return new Set(parts).size === parts.length;
   }
 
   #isReadElsewhere(id: number): boolean {
