@@ -13,6 +13,7 @@ import {
   compute,
   elementwise,
   eye,
+  i0,
   type Lazy,
   lazy,
   limitMemory,
@@ -103,6 +104,9 @@ describe('calls of the CPU', () => {
     ['a map of 20,000 elements', true, () => line32(20_000).mul(2).add(1)],
     ['a map of a million', false, () => line32(1_000_000).mul(2).add(1)],
     ['a sum of products of 40,000 elements', true, () => line32(40_000).mul(line32(40_000)).sum()],
+    ['Bessel functions of 16,000 elements, whose time nobody measured', false, () => i0(line32(16_000))],
+    ['logarithms of 16,000 elements, which may be next to 0', false, () => line32(16_000).log()],
+    ['sums of exponentials of 16,000 elements', false, () => line32(16_000).logsumexp()],
     ['tangents of 100,000 elements', false, () => line32(100_000).astype('float64').tan()],
   ])('%s is short: %s', async (_, isShort, of) => {
     expect((await specOf(of())).isShort ?? false).toBe(isShort);

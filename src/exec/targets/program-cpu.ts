@@ -3,8 +3,10 @@
 import { availableParallelism } from 'node:os';
 import { encodeFor, encodePhases, encodeTape, type TapeSpec, tapeBy } from '../../codegen/cpu/tape.js';
 import type { Walk } from '../../codegen/cpu/tape-plan.js';
+import { classOf } from '../../codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { costOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { config } from '../../host/config.js';
 import { once } from '../../host/once.js';
@@ -64,6 +66,11 @@ const SHORT_ALONE = 2e-5;
  */
 const KNOWN_WORK = 12_500;
 const MOST_WORK = 1e6;
+/**
+ * An op of kernels alone, at most, in additions: others, and sums of exponentials, take up to 30 times what is predicted on some
+ * machines or of some elements, as NaN and numbers next to 0.
+ */
+const MOST_COST = 3;
 /** More are not predicted: each takes some 0.05 ms of planning, all of them in one turn of the event loop. */
 const MOST_KERNELS = 8;
 
@@ -74,10 +81,17 @@ function isShort({ steps }: DevicePlan): boolean {
   if (calls.reduce((sum, step) => sum + operations(step), 0) > SHORT_OPERATIONS) return false;
   const kernels = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel : []));
   if (calls.length > 0) return isWithin(kernels, SHORT_BESIDE_CALLS);
-  if (kernels.length > MOST_KERNELS) return false;
+  if (kernels.length > MOST_KERNELS || !kernels.every(isSteady)) return false;
   const work = kernels.reduce((sum, kernel) => sum + workOf(kernel), 0);
   return work > KNOWN_WORK && work <= MOST_WORK && isWithin(kernels, SHORT_ALONE);
 }
+
+/** Whether the time of a kernel hardly depends on what its elements are. */
+const isSteady = ({ tape }: Kernel): boolean =>
+  tape.every((i) => {
+    const reduction = reductionOf(i);
+    return costOf(i) <= MOST_COST && (reduction === undefined || classOf(reduction) !== 'exponential');
+  });
 
 const workOf = (kernel: Kernel): number => product(sizesOf(kernel)) * (kernel.tape.length + 1);
 
