@@ -50,6 +50,7 @@ async function bareRun(result: Lazy): Promise<() => void> {
   const spec = cpuProgram(one!.plan);
   const draft = addon().beginProgram(spec);
   addon().addBuffers(draft, spec, spec.buffers.length);
+  addon().addTapes(draft, spec, spec.tapes?.length ?? 0);
   addon().addSteps(draft, spec, spec.steps.length);
   const program = addon().endProgram(draft, spec);
   const inputs = one!.plan.inputs.map((k) => (canonical.sources[k]!.source as HostSource).data);
