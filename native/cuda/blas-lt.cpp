@@ -58,7 +58,7 @@ BlasLt::BlasLt() { WEFT_LT_CALL(cublasLtCreate, &handle_); }
 BlasLt::~BlasLt() { cublasLt().cublasLtDestroy(handle_); }
 
 LtAlgorithm BlasLt::choose(const MatmulStep& step, const LtProblem& problem, size_t workspaceBytes) {
-  if (step.algorithm && problem.isRun(handle_, workspaceBytes)) return {*step.algorithm};
+  if (step.algorithm && problem.isRun(handle_, {*step.algorithm}, workspaceBytes)) return {*step.algorithm};
   return problem.algorithms(handle_, workspaceBytes, 1).front();
 }
 

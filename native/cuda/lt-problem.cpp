@@ -142,6 +142,21 @@ std::vector<int64_t> LtProblem::key(size_t workspaceBytes) const {
 }
 
 std::vector<LtAlgorithm> LtProblem::algorithms(ltHandle handle, size_t workspaceBytes, size_t most) const {
+  MatmulStep bare = step_;
+  bare.epilogue = Epilogue{step_.dtype, 1, 0, {}};
+  const std::vector<LtAlgorithm> first = LtProblem(bare, addresses_).heuristic(handle, workspaceBytes, 1);
+  const bool isFirst = !first.empty() && isRun(handle, first.front(), workspaceBytes);
+  std::vector<LtAlgorithm> usable = heuristic(handle, workspaceBytes, most);
+  if (isFirst) {
+    std::erase_if(usable, [&](const LtAlgorithm& other) { return other.data == first.front().data; });
+    usable.insert(usable.begin(), first.front());
+    if (usable.size() > most) usable.pop_back();
+  }
+  if (usable.empty()) checkStatus(kNotSupported, kCublasLtNames, "cublasLtMatmulAlgoGetHeuristic");
+  return usable;
+}
+
+std::vector<LtAlgorithm> LtProblem::heuristic(ltHandle handle, size_t workspaceBytes, size_t most) const {
   ltPreference made = nullptr;
   WEFT_LT_CALL(cublasLtMatmulPreferenceCreate, &made);
   const Preference preference(made);
@@ -155,21 +170,20 @@ std::vector<LtAlgorithm> LtProblem::algorithms(ltHandle handle, size_t workspace
   for (const Stored* matrix : matrices()) set(attribute++, static_cast<uint32_t>(matrix->alignment()));
   std::vector<LtHeuristic> found(most);
   int count = 0;
-  WEFT_LT_CALL(cublasLtMatmulAlgoGetHeuristic, handle, desc_.get(), layouts_[0].get(), layouts_[1].get(),
-               layouts_[2].get(), layouts_[3].get(), made, static_cast<int>(most), found.data(), &count);
+  const int status = cublasLt().cublasLtMatmulAlgoGetHeuristic(
+      handle, desc_.get(), layouts_[0].get(), layouts_[1].get(), layouts_[2].get(), layouts_[3].get(), made,
+      static_cast<int>(most), found.data(), &count);
+  if (status == kNotSupported) return {};
+  checkStatus(status, kCublasLtNames, "cublasLtMatmulAlgoGetHeuristic");
   std::vector<LtAlgorithm> usable;
   for (int i = 0; i < count; i++)
     if (found[i].status == 0) usable.push_back(found[i].algorithm);
-  if (usable.empty())
-    checkStatus(count == 0 ? kNotSupported : found[0].status, kCublasLtNames,
-                "cublasLtMatmulAlgoGetHeuristic");
   return usable;
 }
 
-bool LtProblem::isRun(ltHandle handle, size_t workspaceBytes) const {
+bool LtProblem::isRun(ltHandle handle, const LtAlgorithm& algorithm, size_t workspaceBytes) const {
   for (const Stored* matrix : matrices())
     if (matrix->alignment() < Stored::alignmentOf(static_cast<uint64_t>(matrix->offset))) return false;
-  const LtAlgorithm algorithm{*step_.algorithm};
   LtHeuristic needed{};
   const int status =
       cublasLt().cublasLtMatmulAlgoCheck(handle, desc_.get(), layouts_[0].get(), layouts_[1].get(),

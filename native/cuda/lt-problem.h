@@ -24,11 +24,13 @@ class LtProblem {
 
   // All that the choice of an algorithm depends on.
   std::vector<int64_t> key(size_t workspaceBytes) const;
-  // The heuristic's algorithms, its first choice first, at most `most`. Throws where there is none.
+  // The heuristic's algorithms, at most `most`. First is its choice for the product without an epilogue,
+  // stored in the dtype of its factors, where the library runs it with this one: sums have the order then
+  // that they have bare. Throws where there is none.
   std::vector<LtAlgorithm> algorithms(ltHandle handle, size_t workspaceBytes, size_t most) const;
-  // Whether the library runs the step's algorithm, which was chosen for buffers that begin on boundaries of
+  // Whether the library runs an algorithm, which may have been chosen for buffers that begin on boundaries of
   // 256 bytes, with these.
-  bool isRun(ltHandle handle, size_t workspaceBytes) const;
+  bool isRun(ltHandle handle, const LtAlgorithm& algorithm, size_t workspaceBytes) const;
   void queue(ltHandle handle, const LtAlgorithm& algorithm, size_t workspaceBytes, CUstream stream) const;
 
  private:
@@ -48,6 +50,8 @@ class LtProblem {
   Stored stored(const MatrixOperand& operand, int64_t rows, int64_t columns, DType dtype) const;
   std::array<const Stored*, 4> matrices() const { return {&left_, &right_, &addend_, &result_}; }
   void describe();
+  // The heuristic's algorithms for this very problem, its first choice first; none where it has none.
+  std::vector<LtAlgorithm> heuristic(ltHandle handle, size_t workspaceBytes, size_t most) const;
 
   const MatmulStep& step_;
   const std::vector<CUdeviceptr>& addresses_;
