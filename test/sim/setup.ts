@@ -4,10 +4,16 @@
  * values are right. Tests of the simulator itself take the problems they provoke.
  */
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { announceKernels } from './announce-kernels.js';
 import { SIM_ENVIRONMENT } from './environment.js';
 import { bytesInUse, leftInTheEnd, leftInUse } from './leftovers.js';
 import { show, takeProblems } from './simulator.js';
+
+// Elsewhere, tests set what the addon is loaded with.
+beforeAll(() => {
+  if (expect.getState().testPath!.includes('/test/conformance/')) announceKernels();
+});
 
 let before: readonly number[] = [];
 

@@ -102,6 +102,7 @@ export interface Description {
 const addon = createRequire(import.meta.url)(`${SIM_FOLDER}/weft-sim.node`) as {
   control(lines: string): void;
   describe(): string;
+  announce(source: string, options: string): void;
 };
 
 type Setting = readonly [word: string, fields?: object];
@@ -118,6 +119,9 @@ const control = (...settings: readonly Setting[]): void => addon.control(setting
 
 /** The objects that there are, and the problems found since the last `clear`. */
 export const describeSimulator = (): Description => JSON.parse(addon.describe()) as Description;
+/** Says that a source is about to be compiled: those that are announced at a time are compiled together. */
+export const announce = (source: string, options: readonly string[]): void =>
+  addon.announce(source, options.join('\n'));
 /** Before anything of CUDA is used in this process. */
 export const setDevices = (devices: readonly DeviceSettings[]): void =>
   control(...devices.map((device): Setting => ['device', device]));

@@ -73,6 +73,8 @@ struct Event {
 struct Module {
   Context* context = nullptr;
   void* library = nullptr;
+  // Behind the names that it looks up: core/image-part.h.
+  std::string suffix;
   // Queued launches.
   size_t pending = 0;
 };

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/image-part.h"
 #include "core/source-line.h"
 #include "driver/enter.h"
 #include "driver/queueing.h"
@@ -32,8 +33,10 @@ void* openImage(const void* image, size_t byteLength) {
   std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/weft-sim-XXXXXX";
   const int file = mkstemp(path.data());
   if (file < 0) throw std::runtime_error("no temporary file for a module");
-  std::ofstream(path, std::ios::binary)
-      .write(static_cast<const char*>(image), static_cast<std::streamsize>(byteLength));
+  // The loader wants its unused bytes to be 0.
+  std::vector<char> plain(static_cast<const char*>(image), static_cast<const char*>(image) + byteLength);
+  setPart(plain.data(), 0);
+  std::ofstream(path, std::ios::binary).write(plain.data(), static_cast<std::streamsize>(byteLength));
   close(file);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   unlink(path.c_str());
@@ -63,7 +66,9 @@ WEFT_SIM_API cuModuleLoadData(Module** out, const void* image) {
     const size_t byteLength = imageByteLength(image);
     void* library = byteLength == 0 ? nullptr : openImage(image, byteLength);
     if (library == nullptr) return kInvalidImage;
-    const auto* architecture = static_cast<const int*>(dlsym(library, "weft_sim_architecture"));
+    const std::string suffix = partSuffix(partOf(static_cast<const char*>(image)));
+    const auto* architecture =
+        static_cast<const int*>(dlsym(library, ("weft_sim_architecture" + suffix).c_str()));
     const int status =
         architecture == nullptr ? kInvalidImage
         // A cubin runs on its major version, from its minor version on.
@@ -78,6 +83,7 @@ WEFT_SIM_API cuModuleLoadData(Module** out, const void* image) {
     Module* module = simulator.modules.make();
     module->context = context;
     module->library = library;
+    module->suffix = suffix;
     return *out = module, kSuccess;
   });
 }
@@ -96,9 +102,11 @@ WEFT_SIM_API cuModuleGetFunction(Function** out, Module* handle, const char* nam
     Module* module = simulator.object(simulator.modules, handle, "module");
     if (module == nullptr) return kInvalidHandle;
     void* library = module->library;
-    void* entry = dlsym(library, (std::string("weft_sim_call_") + name).c_str());
-    const auto* facts =
-        static_cast<const unsigned*>(dlsym(library, (std::string("weft_sim_facts_") + name).c_str()));
+    const auto find = [&](const std::string& text) { return dlsym(library, text.c_str()); };
+    // `weft_sim_call_NAME`, or `weft_sim_call_PART_NAME`.
+    const std::string& suffix = module->suffix;
+    void* entry = find("weft_sim_call" + suffix + "_" + name);
+    const auto* facts = static_cast<const unsigned*>(find("weft_sim_facts" + suffix + "_" + name));
     if (entry == nullptr || facts == nullptr) return kNotFound;
     Function* function = simulator.functions.make();
     function->module = module;
@@ -108,7 +116,7 @@ WEFT_SIM_API cuModuleGetFunction(Function** out, Module* handle, const char* nam
     function->parameters.assign(facts + 2, facts + 2 + facts[1]);
     using Bounds = void (*)(char** begin, char** end);
     char* end = nullptr;
-    reinterpret_cast<Bounds>(dlsym(library, "weft_sim_shared"))(&function->staticShared, &end);
+    reinterpret_cast<Bounds>(find("weft_sim_shared" + suffix))(&function->staticShared, &end);
     function->staticSharedBytes = static_cast<size_t>(end - function->staticShared);
     return *out = function, kSuccess;
   });

@@ -13,7 +13,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
+
+#include "core/image-part.h"
 
 extern char** environ;
 
@@ -114,24 +117,29 @@ const std::string& compilerVersion(const fs::path& folder) {
   return version;
 }
 
-}  // namespace
+const fs::path& folder() {
+  static const fs::path& path = *new fs::path(cacheFolder());
+  return path;
+}
 
-Compilation compileKernel(const std::string& translated, bool usesFurther,
-                          const std::vector<std::string>& options) {
-  static const fs::path& folder = *new fs::path(cacheFolder());
+// Of all that a kernel's image is made of.
+std::string keyOf(const std::string& translated, bool usesFurther, const std::vector<std::string>& options) {
   static const std::string& header = *new std::string(readText(home() / "kernel.h"));
   static const std::string& further = *new std::string(readText(home() / "user-kernel.h"));
-  std::vector<std::string> parts = {translated, header, compilerVersion(folder)};
+  std::vector<std::string> parts = {translated, header, compilerVersion(folder())};
   parts.insert(parts.end(), kFlags.begin(), kFlags.end());
   if (usesFurther) parts.insert(parts.end(), {further, kLines});
   parts.insert(parts.end(), options.begin(), options.end());
-  const fs::path kept = folder / (digest(parts) + ".so");
-  if (fs::exists(kept)) return {true, readAll(kept), {}};
+  return digest(parts);
+}
 
-  const fs::path source = temporary(folder, ".cpp");
-  const fs::path library = temporary(folder, ".so");
-  const fs::path log = temporary(folder, ".log");
-  std::ofstream(source, std::ios::binary) << translated;
+// Compiles a text to a file of that name in the folder.
+Compilation compileText(const std::string& text, const std::string& name, bool usesFurther,
+                        const std::vector<std::string>& options) {
+  const fs::path source = temporary(folder(), ".cpp");
+  const fs::path library = temporary(folder(), ".so");
+  const fs::path log = temporary(folder(), ".log");
+  std::ofstream(source, std::ios::binary) << text;
   std::vector<std::string> command = {"g++"};
   command.insert(command.end(), kFlags.begin(), kFlags.end());
   command.insert(command.end(), options.begin(), options.end());
@@ -146,11 +154,82 @@ Compilation compileKernel(const std::string& translated, bool usesFurther,
   result.log = readText(log);
   if (result.ok) {
     result.image = readAll(library);
-    fs::rename(library, kept);
+    fs::rename(library, folder() / name);
   }
   std::error_code ignored;
   for (const fs::path& path : {source, library, log}) fs::remove(path, ignored);
   return result;
+}
+
+// Where a kernel is that was compiled with others: its number and the library's name.
+fs::path partPath(const std::string& key) { return folder() / (key + ".part"); }
+
+// The image that is kept by a key; none: it has no bytes.
+std::vector<char> keptImage(const std::string& key) {
+  std::ifstream part(partPath(key));
+  unsigned number = 0;
+  std::string library;
+  if (part >> number >> library) {
+    std::vector<char> image = readAll(folder() / library);
+    if (!image.empty()) return setPart(image.data(), number), image;
+  }
+  return readAll(folder() / (key + ".so"));
+}
+
+void replaceAll(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// A translated source as one of several of a file: in a namespace, with the number in the names that modules
+// look up, a section of its own for shared memory, and without its macros behind it.
+std::string apart(std::string text, unsigned number) {
+  const std::string suffix = partSuffix(number);
+  for (const char* name :
+       {"weft_sim_architecture", "weft_sim_shared", "__start_weft_shared", "__stop_weft_shared"})
+    replaceAll(text, name, name + suffix);
+  for (const char* name : {"weft_sim_facts_", "weft_sim_call_"})
+    replaceAll(text, name, name + suffix.substr(1) + "_");
+  replaceAll(text, "__shared__", "static __attribute__((section(\"weft_shared" + suffix + "\")))");
+  std::string macros;
+  std::istringstream lines(text);
+  const std::string define = "#define ";
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(define, 0) != 0) continue;
+    const std::string named = line.substr(define.size());
+    macros += "#undef " + named.substr(0, named.find_first_of(" (")) + "\n";
+  }
+  return "namespace weft_part" + suffix + " {\n" + text + "}\n" + macros;
+}
+
+}  // namespace
+
+Compilation compileKernel(const std::string& translated, bool usesFurther,
+                          const std::vector<std::string>& options) {
+  const std::string key = keyOf(translated, usesFurther, options);
+  if (std::vector<char> kept = keptImage(key); !kept.empty()) return {true, std::move(kept), {}};
+  return compileText(translated, key + ".so", usesFurther, options);
+}
+
+bool isKept(const std::string& translated) {
+  const std::string key = keyOf(translated, false, {});
+  return fs::exists(partPath(key)) || fs::exists(folder() / (key + ".so"));
+}
+
+void compileTogether(const std::vector<std::string>& translated) {
+  std::string all;
+  std::vector<std::string> keys;
+  for (const std::string& text : translated) {
+    keys.push_back(keyOf(text, false, {}));
+    all += apart(text, static_cast<unsigned>(keys.size()));
+  }
+  const std::string library = "together-" + digest(keys) + ".so";
+  if (!compileText(all, library, false, {}).ok) return;
+  for (size_t i = 0; i < keys.size(); i++) {
+    const fs::path written = temporary(folder(), ".part");
+    std::ofstream(written) << i + 1 << ' ' << library;
+    fs::rename(written, partPath(keys[i]));
+  }
 }
 
 }  // namespace weft::sim

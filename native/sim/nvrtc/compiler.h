@@ -17,4 +17,12 @@ struct Compilation {
 Compilation compileKernel(const std::string& translated, bool usesFurther = false,
                           const std::vector<std::string>& options = {});
 
+// Whether a source without options is compiled already.
+bool isKept(const std::string& translated);
+
+// Compiles sources without options at once, for `compileKernel` to find them. Most of the time that a small
+// kernel takes is that of starting g++, its assembler and its linker. Where one of them does not compile,
+// none is kept.
+void compileTogether(const std::vector<std::string>& translated);
+
 }  // namespace weft::sim

@@ -11,6 +11,7 @@
 
 #include "core/simulator.h"
 #include "nvrtc/compiler.h"
+#include "nvrtc/together.h"
 #include "nvrtc/translate.h"
 
 using namespace weft::sim;
@@ -63,6 +64,12 @@ Options readOptions(int count, const char* const* texts) {
     }
   }
   return options;
+}
+
+std::string linesOf(int count, const char* const* texts) {
+  std::string lines;
+  for (int i = 0; i < count; i++) lines += std::string(i == 0 ? "" : "\n") + texts[i];
+  return lines;
 }
 
 struct State {
@@ -182,10 +189,10 @@ WEFT_SIM_NVRTC int nvrtcCompileProgram(Program* program, int optionCount, const 
     const bool hasNames = !program->names.empty();
     const std::string text = hasNames ? translateUsers(program->source, options.architecture, program->names)
                                       : translate(program->source, options.architecture);
-    // Texts of users' own stand behind a `#line`; of Weft's own kernels some compare and swap.
-    const auto has = [&](const char* part) { return program->source.find(part) != std::string::npos; };
-    const bool usesFurther = hasNames || has("\n#line ") || has("atomicCAS(");
-    Compilation result = compileKernel(text, usesFurther, options.further);
+    const bool takesFurther = hasNames || usesFurther(program->source);
+    if (!takesFurther && options.further.empty())
+      compileAnnounced(program->source, text, options.architecture, linesOf(optionCount, texts));
+    Compilation result = compileKernel(text, takesFurther, options.further);
     program->log = std::move(result.log);
     program->image = std::move(result.image);
     program->isPtx = options.virtualArchitecture;
