@@ -69,7 +69,7 @@ export interface CallLaunch {
   /** Buffers are the plan's. */
   readonly args: readonly LaunchArgument[];
   readonly unit?: number;
-  /** The source of its function where that is another than the call's: sources are compiled at a time. */
+  /** The source of its function where that is another than the call's, compiled as that is: sources are compiled at a time. */
   readonly source?: string;
 }
 

@@ -8,10 +8,17 @@ import type { CallKernels, CallLaunch } from '../calls/call-row.js';
 import { type Image, loadImage } from '../run/kernel-cache.js';
 import { userError } from './compile-errors.js';
 
-/** The source that the function of a call's launch is in. */
+/**
+ * The source that the function of a call's launch is in. A launch's own one is compiled as the call's is; the entry of that and
+ * the texts of users in it are not its own.
+ */
 export function callSource({ source, compiled }: CallKernels, launch: CallLaunch): CudaSource {
-  if (launch.source !== undefined) return routineSource(launch.source);
-  return compiled === undefined ? routineSource(source) : { text: source, ...compiled };
+  if (launch.source === undefined)
+    return compiled === undefined ? routineSource(source) : { text: source, ...compiled };
+  const own = routineSource(launch.source);
+  return compiled === undefined
+    ? own
+    : { ...own, options: compiled.options, isSpecific: compiled.isSpecific };
 }
 
 /** The sources of a call's kernels. */
