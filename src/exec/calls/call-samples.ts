@@ -5,7 +5,7 @@
  * there is and no sample can stand for them, the row says so instead.
  */
 import { parametersOfBins, parametersOfSums } from '../../graph/bin-parameters.js';
-import type { DType } from '../../graph/dtype.js';
+import { type DType, isInteger } from '../../graph/dtype.js';
 import type { RoutineName } from '../../graph/routines.js';
 import { firstGathered, GATHER_WAYS } from '../../graph/sparse-routines.js';
 import type { BufferArray, ElementMap, RoutineStep } from './call.js';
@@ -243,13 +243,28 @@ export function routineSamples(step: RoutineStep): CallSamples | string {
       ? []
       : [{ buffer, dtype, shape, sample: samples[k] ?? UNIFORM }],
   );
-  return { operands: [...own, ...[prologue, weights, values, epilogue].flatMap(readByMap)], on };
+  const ofMaps = [
+    readByMap(prologue, samples[0]),
+    readByMap(weights, weights && samples[weights.operand]),
+    readByMap(values),
+    readByMap(epilogue),
+  ];
+  return { operands: [...own, ...ofMaps.flat()], on };
 }
 
-function readByMap(map: (ElementMap & { readonly given?: number }) | undefined): SampledOperand[] {
+/**
+ * The samples of a map's inputs. Integers that it computes an operand of are like that: of keys that a map keeps in range, such
+ * of random bits would be the first and the last one.
+ */
+function readByMap(
+  map: (ElementMap & { readonly given?: number }) | undefined,
+  operand: Sample = UNIFORM,
+): SampledOperand[] {
   if (map === undefined) return [];
   const { kernel, buffers, given } = map;
   return kernel.buffers.flatMap(({ dtype, role }, k) =>
-    role === 'input' && k !== given ? [{ buffer: buffers[k]!, dtype, sample: UNIFORM }] : [],
+    role === 'input' && k !== given
+      ? [{ buffer: buffers[k]!, dtype, sample: isInteger(dtype) ? operand : UNIFORM }]
+      : [],
   );
 }
