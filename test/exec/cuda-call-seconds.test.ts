@@ -1,6 +1,6 @@
 /** The predicted times of calls on a GPU, held to measured ones, and what they follow. */
 import { describe, expect, it } from 'vitest';
-import { callCases } from '../../bench/call-corpus.js';
+import { callCase, callCases } from '../../bench/call-corpus.js';
 import { apart, callsAnew, callsOf } from '../../bench/cost-predictions.js';
 import { median } from '../../bench/statistics.js';
 import { USUAL_RATES } from '../../src/codegen/cuda/launch-seconds.js';
@@ -49,6 +49,22 @@ describe('the times of calls on a GPU', () => {
     expect(ratios.length).toBeGreaterThan(150);
     expect(median(ratios)).toBeLessThan(1.25);
     expect(ratios.filter((ratio) => ratio > 2).length / ratios.length).toBeLessThan(most);
+  });
+
+  // Microseconds of an H200.
+  it.each([
+    ['running sum of columns', 'float32', '1511x3323', 0, 18.4],
+    ['running sum of columns', 'float64', '63127x48', 0, 27.2],
+    ['inverse', 'complex64', '40x40', 6, 46.6],
+  ] as const)('follow what moves and what waits: %s of %s %s', (family, dtype, size, at, measured) => {
+    const calls = callsOf(callCase(family, dtype, size)!, GPU);
+    const { step } = calls.find(({ label }) => label.endsWith(` ${at}`))!;
+    const seconds = secondsOfCudaCall(step, 1, launchedWith(limitsOf(GPU)), {
+      ...USUAL_RATES,
+      memoryRate: MEMORY_RATE,
+    })!;
+    expect((1e6 * seconds) / measured).toBeGreaterThan(0.75);
+    expect((1e6 * seconds) / measured).toBeLessThan(1.33);
   });
 
   it('have rates of calls that there are', () => {

@@ -266,7 +266,7 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   scan: {
     'clear+scan': {
       '': { launch: 2610, step: 0.468, moved: 0.715, dtypes: { float32: 1, float64: 4.71, int64: 1.29 } },
-      'of columns': { launch: 3070, step: 0.124, dtypes: { float32: 1, float64: 0.98 } },
+      'of columns': { launch: 2900, step: 0.081, moved: 1.2, dtypes: { float32: 1, float64: 1.85 } },
     },
     scan: {
       '': {
@@ -369,12 +369,15 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   triangularSolve: {
     block_triangle: {
       '': {
-        launch: 9310,
-        step: 29.4,
-        unit: 0.0645,
-        operation: 0.000488,
-        moved: 2.86,
-        dtypes: { complex128: 5.05, complex64: 4.2, float32: 1, float64: 2.36 },
+        launch: 500,
+        step: 430,
+        row: 0.9,
+        dtypes: { complex128: 2.75, complex64: 2.65, float32: 1, float64: 1.4 },
+      },
+      'one side': {
+        launch: 300,
+        step: 132,
+        dtypes: { complex128: 3.3, complex64: 2.48, float32: 1, float64: 1.37 },
       },
       'unit diagonal': {
         launch: 3960,
