@@ -11,20 +11,12 @@
  * Called by `candidates.ts`.
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
-import { arithmeticOf, opOf, reductionOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
-import {
-  type Access,
-  argumentsOf,
-  type Instruction,
-  type Kernel,
-  product,
-  sameNumbers,
-} from '../../../fusion/kernel/kernel.js';
+import { arithmeticOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { type Access, type Kernel, product, sameNumbers } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
-import { byteLengthOf, type DType, isInteger } from '../../../graph/dtype.js';
+import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { denseStrides } from '../../../graph/graph.js';
-import type { OpName } from '../../../graph/ops.js';
-import { isExactReduction, reductionRow } from '../../../graph/reductions.js';
+import { reductionRow } from '../../../graph/reductions.js';
 import { ACCESS_BYTES } from '../chunks.js';
 import { isInTurn, isShort } from './in-turn.js';
 import { WARP } from './limits.js';
@@ -67,7 +59,7 @@ export function wholeRows(kernel: Kernel, shared: Shared): RowSchedule | undefin
   const length = product(kernel.reduced);
   const isShared = mapping === 'rows' && threadsR > FEW_THREADS && threadsR <= WARP;
   if (!isShared || length > LONGEST || length % width !== 0) return undefined;
-  if (!movesRows(kernel) || addsProducts(kernel)) return undefined;
+  if (!movesRows(kernel)) return undefined;
   const isWide = elementLoads(kernel).some(({ dtype }) => byteLengthOf(dtype) * width >= ACCESS_BYTES);
   if (isWide && length > LONGEST_WIDE) return undefined;
   // A short row goes in turn, from one thread to the next.
@@ -150,31 +142,4 @@ function accumulatedWords(kernel: Kernel, chains: number): number {
     isInTurn(kernel, name) ? 0 : (chains * (reductionRow(name).width - 1) * byteLengthOf(taken)) / 4,
   );
   return Math.max(0, ...words);
-}
-
-/** Ops whose last operation is no multiplication: `expf` ends with one. */
-const ROUNDED: ReadonlySet<OpName | undefined> = new Set<OpName | undefined>([
-  undefined, 'add', 'subtract', 'divide', 'maximum', 'minimum', 'abs', 'sqrt', 'log', 'log1p', 'tanh', 'where', 'floor',
-]); // biome-ignore format: a list
-
-/**
- * Whether an element takes a product of its row in a sum, or two sums take one of elements: p − Σp of p = xy. Threads
- * that have such rows whole are not measured.
- */
-function addsProducts(kernel: Kernel): boolean {
-  const { tape } = kernel;
-  const { element } = levelsOf(kernel);
-  const sums = new Set(['add', 'subtract', 'negative']);
-  const isSum = (i: Instruction): boolean => {
-    const reduction = reductionOf(i);
-    if (reduction !== undefined) return !isExactReduction(reduction, tape[argumentsOf(i)[0]!]!.dtype);
-    return sums.has(opOf(i) ?? '');
-  };
-  const sumsOf = (position: number): number[] =>
-    [...tape.keys()].filter((at) => isSum(tape[at]!) && argumentsOf(tape[at]!).includes(position));
-  return tape.some((i, position) => {
-    if (ROUNDED.has(opOf(i)) || isInteger(i.dtype)) return false;
-    const takers = sumsOf(position);
-    return element[position] ? takers.length > 1 : takers.some((at) => element[at]);
-  });
 }
