@@ -39,6 +39,8 @@ describe('the times of calls on a GPU', () => {
     ['2026-11-28-h200-calls-held-out/seed-139', 1, 0.02],
     ['2026-11-28-h200-calls-held-out/seed-40-evening', 1, 0.001],
     ['2026-11-28-h200-calls-held-out/seed-140-evening', 1, 0.001],
+    ['2026-11-29-h200-calls/seed-40', 1, 0.005],
+    ['2026-11-29-h200-calls/seed-240', 1, 0.001],
   ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
     const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
       isWanted: (_, k) => k % every === 1 % every,

@@ -181,10 +181,11 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   scan: scanned,
   scanTotals: scanned,
   scanBefore: scanned,
-  bins: ({ operands: [keys, values], parameters }) => {
+  bins: ({ operands: [keys, values], parameters, maps }) => {
     const { op, bins, width } = parametersOfBins('bins', parameters);
     const elements = values === undefined ? sizeOf(keys!) : Math.max(sizeOf(keys!), sizeOf(values));
-    return { way: op, rows: bins * width, elements };
+    const cudaWay = maps?.prologue === undefined ? '' : 'mapped';
+    return { way: op, cudaWay, rows: bins * width, elements };
   },
   binSums: ({ operands: [, values], parameters }) => {
     const { bins, width } = parametersOfSums(parameters);
@@ -303,7 +304,7 @@ export function routineWork(step: RoutineStep): CallWork {
   const arrays = [...step.operands, ...step.results];
   const { dtype } = arrays.find((array) => isFloat(array.dtype) || isComplex(array.dtype)) ?? arrays[0]!;
   const work = { ...NONE, dtype, rows: 1, ...WORK[step.call](step) };
-  // Bins with maps were not measured apart.
+  // Bins with maps were measured apart on a GPU alone.
   const isMapped = step.maps?.prologue !== undefined && !BINNED.has(step.call);
   return isMapped ? { ...work, way: `${work.way} mapped`.trim() } : work;
 }

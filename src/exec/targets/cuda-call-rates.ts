@@ -68,6 +68,7 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
       count: { launch: 2190, row: 0.95, moved: 1.16, dtypes: { int32: 1, int64: 0.827 } },
       fixed: { launch: 1980, row: 4.91, dtypes: { float32: 1, float64: 1.02 } },
       scale: { launch: 1670, row: 2.51, dtypes: { float32: 1, float64: 0.957 } },
+      'mapped scale': { launch: 1670, row: 5.3 },
     },
     'bins+bins_fill': {
       count: { launch: 5720, row: 0.0668 },
@@ -265,7 +266,8 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   scan: {
     'clear+scan': {
-      '': { launch: 2610, step: 0.468, moved: 0.715, dtypes: { float32: 1, float64: 4.71, int64: 1.29 } },
+      '': { launch: 2500, step: 0.1, moved: 1.25 },
+      mapped: { launch: 2610, step: 0.468, moved: 0.715, dtypes: { float32: 1, int64: 1.29 } },
       'of columns': { launch: 2900, step: 0.081, moved: 1.2, dtypes: { float32: 1, float64: 1.85 } },
     },
     scan: {
@@ -377,14 +379,20 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
       'one side': {
         launch: 300,
         step: 132,
+        row: 0.02,
         dtypes: { complex128: 3.3, complex64: 2.48, float32: 1, float64: 1.37 },
       },
+      'one side unit diagonal': {
+        launch: 1100,
+        step: 46,
+        row: 0.04,
+        dtypes: { complex128: 2.1, complex64: 1.6, float32: 1, float64: 1.2 },
+      },
       'unit diagonal': {
-        launch: 3960,
-        unit: 0.0181,
-        operation: 0.00018,
-        moved: 1.84,
-        dtypes: { complex128: 1.94, complex64: 2.96, float32: 1, float64: 2.44 },
+        launch: 300,
+        step: 133,
+        row: 0.6,
+        dtypes: { complex128: 2.4, complex64: 1.6, float32: 1, float64: 1.3 },
       },
     },
     library: {
