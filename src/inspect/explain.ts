@@ -369,10 +369,12 @@ function readingsOf(
   positions: Positions,
   bytesOf: ReadonlyMap<string, number>,
 ): ExplainedReading[] {
-  return sharedReads().flatMap(({ buffer, reason, ...at }): ExplainedReading[] => {
+  const positionOf = (at: number): number => positions.first(steps[at]!, '');
+  const isThere = (at: number): boolean => positionOf(at) >= 0;
+  return sharedReads(isThere).flatMap(({ buffer, reason, ...at }): ExplainedReading[] => {
     const bytes = bytesOf.get(buffer) ?? 0;
-    const [first, second] = [positions.first(steps[at.first]!, ''), positions.first(steps[at.second]!, '')];
-    if (bytes < LEAST_READ_BYTES || first < 0 || second < 0 || first === second) return [];
+    const [first, second] = [positionOf(at.first), positionOf(at.second)];
+    if (bytes < LEAST_READ_BYTES || first === second) return [];
     return [{ buffer, first, second, bytes, reason, advice: ADVICE[reason] }];
   });
 }

@@ -110,6 +110,43 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     moved: 2,
     reasons: ['read-around'],
   },
+  'a step of phases that part, whose potential is stored': {
+    inputs: [x([1000, 1200])],
+    build: (u) => u!.add(onTorus(u!.pow(3).sub(u!).sub(onTorus(u!).mul(0.5))).mul(0.01)),
+    kernels: 2,
+    moved: 2.51,
+    reasons: ['read-around', 'needs-result'],
+  },
+  'a step of Runge and Kutta of heat on a torus, whose states are stored': {
+    inputs: [x([1000, 1200])],
+    build: (u) => {
+      const first = onTorus(u!);
+      const second = onTorus(u!.add(first.mul(0.05)));
+      const third = onTorus(u!.add(second.mul(0.05)));
+      const fourth = onTorus(u!.add(third.mul(0.1)));
+      const slopes = first.add(second.mul(2)).add(third.mul(2)).add(fourth);
+      return u!.add(slopes.mul(0.1 / 6));
+    },
+    kernels: 4,
+    moved: 7.01,
+    reasons: ['read-around', 'kernel-between', 'needs-result'],
+  },
+  // A mean is one number, and costs no element anything.
+  'autocorrelations of what differs from the mean, which is computed in each': {
+    inputs: [x([100_000])],
+    build: (y) => {
+      const centred = y!.sub(y!.mean());
+      return [1, 2, 3].map((k) =>
+        centred
+          .slice([k, null])
+          .mul(centred.slice([null, -k]))
+          .mean(),
+      );
+    },
+    kernels: 4,
+    moved: 4.01,
+    reasons: ['domain-mismatch', 'needs-result'],
+  },
   'fluxes of two upwind steps, whose first is stored': {
     inputs: [x([100_000])],
     build: (u) => [0, 1].reduce((state) => state.sub(state.mul(state.sub(state.roll(1, 0))).mul(0.1)), u!),

@@ -178,6 +178,11 @@ describe('explain', () => {
     ['a map of a result', (y: Lazy) => [y.sub(y.mean())], 'needs-result'],
     ['parts of other sizes', (y: Lazy) => [y.slice([0, 999]).exp(), y.sin()], 'domain-mismatch'],
     ['a call beside a map', (y: Lazy) => [y.cumulativeSum(1), y.exp()], 'library-call'],
+    [
+      'scans in one pass',
+      (y: Lazy) => [y.flatten().cumulativeSum(), y.flatten().cumulativeMax()],
+      'library-call',
+    ],
   ] as const)('says why %s read one array twice', (_, build, reason) => {
     const e = explain(build(x.reshape(1024, 1024)), { device: 'cpu' });
     expect(e.readings.map((each) => each.reason)).toContain(reason);

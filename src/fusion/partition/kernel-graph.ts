@@ -226,13 +226,17 @@ export class KernelGraph {
     );
   }
 
-  /** Every array that several tasks read, with the reason why each later one is not one with the first. */
-  sharedReads(): SharedRead[] {
+  /**
+   * Every array that several tasks read, with the reason why each later one is not one with the first. `isThere`: of their
+   * positions, those of tasks that the plan still has.
+   */
+  sharedReads(isThere: (position: number) => boolean = () => true): SharedRead[] {
     const order = completed(this.#graph.order());
     for (const [rank, task] of order.entries()) task.rank = rank;
     completed(this.#graph.assignLevels());
     return this.#graph.keys().flatMap((key): SharedRead[] => {
-      const [first, ...others] = [...this.#graph.readersOf(key)].sort((a, b) => a.rank - b.rank);
+      const readers = [...this.#graph.readersOf(key)].filter(({ rank }) => isThere(rank));
+      const [first, ...others] = readers.sort((a, b) => a.rank - b.rank);
       return others.map((second) => ({
         buffer: bufferName(key),
         first: first!.rank,

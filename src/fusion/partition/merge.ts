@@ -29,8 +29,7 @@ export function mergeVertically(
   isLiveOut: IsLiveOut,
 ): Merge {
   const loads = consumer.loadsOf(key);
-  if (loads.length > 1 && producer.reduced.length === 0 && loads.every(({ index }) => index === undefined))
-    return fail('read-around');
+  if (isReadAround(producer, loads)) return fail('read-around');
   if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
     return fail('read-elsewhere');
   const store = producer.storeOf(key);
@@ -200,24 +199,35 @@ function joinOf(
     parallel,
     reduced,
   };
-  const reason = readsInPlace(union) ? limitOf(union, isLiveOut) : 'read-elsewhere';
+  const reason = readsElsewhere(union) ?? limitOf(union, isLiveOut);
   if (reason === undefined && !keepsOrder(union, isLiveOut)) return fail('sum-order');
   return reason === undefined ? union : fail(reason);
 }
 
-/** Whether what the second kernel reads of the first's values, it reads where they are made. */
-function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Union): boolean {
+/** Why the second kernel does not read the first's values where they are made; undefined: it does. */
+function readsElsewhere({
+  first,
+  second,
+  axisOfFirst,
+  axisOfSecond,
+  parallel,
+  reduced,
+}: Union): Reason | undefined {
   const axes = parallel.length + reduced.length;
   for (const { buffer, loads } of second.uses) {
     const stores = loads.length === 0 ? NO_STORES : first.storesOf(buffer.key);
     if (stores.length === 0) continue;
     const store = first.storeOf(buffer.key);
-    if (store === undefined) return false;
-    for (const load of loads)
-      if (!isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes)) return false;
+    const isInPlace = (load: Access): boolean =>
+      store !== undefined && isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes);
+    if (!loads.every(isInPlace)) return isReadAround(first, loads) ? 'read-around' : 'read-elsewhere';
   }
-  return true;
+  return undefined;
 }
+
+/** Whether what a map stores is read at several places. */
+const isReadAround = ({ reduced }: MutableKernel, loads: readonly Access[]): boolean =>
+  loads.length > 1 && reduced.length === 0 && loads.every(({ index }) => index === undefined);
 
 /** Whether two accesses are one, once axis k of each is the axis that stands there in its list. */
 function isSamePlace(

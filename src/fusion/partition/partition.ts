@@ -72,8 +72,8 @@ export interface Partition {
    * asked for.
    */
   readonly edges: () => readonly Edge[];
-  /** The arrays that several steps read, with the reason why these are not one. */
-  readonly sharedReads: () => readonly SharedRead[];
+  /** The arrays that several steps read, of those that are there, with the reason why these are not one. */
+  readonly sharedReads: (isThere?: (position: number) => boolean) => readonly SharedRead[];
 }
 
 /** Tasks of the task graph between pauses: each takes some 1 µs. */
@@ -165,7 +165,7 @@ export function* partitionInSlices(
     steps.push(finish(task, lowering, operands, { isReadable, channels }));
     yield;
   }
-  return { steps, edges: () => kernels.edges(), sharedReads: () => kernels.sharedReads() };
+  return { steps, edges: () => kernels.edges(), sharedReads: (isThere) => kernels.sharedReads(isThere) };
 }
 
 const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'call' || kind === 'loop';

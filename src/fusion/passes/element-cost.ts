@@ -10,6 +10,7 @@ import {
   type GraphNodeOf,
   type MutableGraph,
   nodeOf,
+  sizeOfShape,
 } from '../../graph/graph.js';
 import { opRow } from '../../graph/ops.js';
 import { completed, type Slices } from '../../host/slices.js';
@@ -54,7 +55,10 @@ export const lengthOf = (node: GraphNodeOf<'reduce'>, input: GraphNode): number 
 /** Nodes between pauses: each takes some 0.1 µs. */
 const NODES_OF_SLICE = 1 << 14;
 
-/** Costs by id, in additions. `of` the inputs of a node are noted before the node's own. */
+/**
+ * Costs by id, in additions. `of` the inputs of a node are noted before the node's own. A value that all elements share costs
+ * each of them nothing.
+ */
 export class ElementCosts {
   readonly #costs: number[] = [];
 
@@ -79,7 +83,12 @@ export class ElementCosts {
   note(node: GraphNode, graph: Graph | MutableGraph): void {
     if (!isComputed(node)) return;
     let cost = costOf(node);
-    for (let k = 0; k < node.inputs.length; k++) cost += this.at(node.inputs[k]!);
+    const isOne = sizeOfShape(node.shape) === 1;
+    for (let k = 0; k < node.inputs.length; k++) {
+      const input = node.inputs[k]!;
+      const own = this.at(input);
+      if (own > 0 && (isOne || sizeOfShape(nodeOf(graph, input).shape) > 1)) cost += own;
+    }
     if (isUnrolled(node)) cost = lengthOf(node, nodeOf(graph, node.inputs[0]!)) * (cost + 1);
     this.#costs[node.id] = Math.min(MOST_COST, cost);
   }
