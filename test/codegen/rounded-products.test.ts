@@ -56,3 +56,15 @@ it.skipIf(withoutNvrtc)(`sums products of pairs by multiply-adds${whyNoNvrtc}`, 
     expect(open).toBe(0);
   }
 });
+
+// Written out in another kernel, such a sum is of multiply-adds, too.
+it.skipIf(withoutNvrtc)(
+  `sums products so that all elements of a row share, or all columns${whyNoNvrtc}`,
+  async () => {
+    const row = placeholder([5000, 1], 'float32').broadcastTo([5000, 100]);
+    const [a, b] = [placeholder([400, 1, 64], 'float32'), placeholder([1, 300, 64], 'float32')];
+    const own = a.broadcastTo([400, 300, 64]).square().sum(2);
+    for (const kernel of kernelsOf(row.square().sum(1), a.sub(b).square().sum(2), own))
+      expect((await operationsOf(kernel)).adds).toBeGreaterThan(0);
+  },
+);

@@ -1,7 +1,7 @@
 /** Levels and phases of a kernel's values; `kernel.ts` says what they are. */
 
 import { affineLoadsOf, affinesIn, type Load, sizesOf } from './algebra.js';
-import { isConstant, isReduction } from './arithmetic.js';
+import { isConstant, isReduction, opOf } from './arithmetic.js';
 import { type Affine, argumentsOf, type Kernel, oncePerKernel } from './kernel.js';
 
 /** The axes and instructions of a kernel, finished or not. */
@@ -9,7 +9,7 @@ export type LevelTape = Pick<Kernel, 'parallel' | 'reduced' | 'tape'>;
 
 /** The level and phase of every instruction, by position. */
 export interface Levels {
-  /** Whether the value depends on the reduced axes. */
+  /** Whether the value depends on the reduced axes, or is a product that a sum of their elements takes up. */
   readonly element: readonly boolean[];
   /**
    * The walk over the reduced axes in which an element value can first be computed, or a reduction runs. A
@@ -37,7 +37,8 @@ export function findLevels(kernel: LevelTape): Levels {
   const element: boolean[] = [];
   const phase: number[] = [];
   for (const instruction of kernel.tape) {
-    let level = false;
+    // A sum takes up the factors of such a product, element by element.
+    let level = opOf(instruction) === 'termProduct';
     let at = 0;
     for (const arg of argumentsOf(instruction)) {
       level ||= element[arg]!;

@@ -10,7 +10,7 @@ import { isComplex } from '../../../graph/dtype.js';
 import { opRow } from '../../../graph/ops.js';
 import { isExactReduction } from '../../../graph/reductions.js';
 import { InternalError } from '../../../host/errors.js';
-import type { Body, Scope } from '../body.js';
+import type { Body } from '../body.js';
 import { COUNTS, type Monoid, monoidOf } from '../monoids.js';
 import { isInTurn } from '../schedules/in-turn.js';
 import { userMonoid } from '../user-monoids.js';
@@ -68,10 +68,9 @@ export function pushed(
   { position, monoid, product: own }: Accumulator,
   body: Body,
   accumulator: string,
-  { known }: Pick<Scope, 'known'>,
   expression: (position: number) => string,
 ): string {
-  if (own === undefined || known.has(own.position))
+  if (own === undefined)
     return monoid.push(accumulator, argumentsOf(body.instruction(position)).map(expression));
   const [x, y] = own.factors.map(expression);
   return opRow('multiplyAdd').cuda([x!, y!, accumulator], body.instruction(position).dtype);

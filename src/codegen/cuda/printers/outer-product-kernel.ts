@@ -284,7 +284,7 @@ class OuterProductTile {
       const value = (position: number): string => this.#body.value(position, scope, this.#params);
       for (const accumulator of this.#accumulators) {
         const own = `${accumulator.name}[y][x]`;
-        out.line(`${own} = ${pushed(accumulator, this.#body, own, scope, value)};`);
+        out.line(`${own} = ${pushed(accumulator, this.#body, own, value)};`);
       }
     });
   }

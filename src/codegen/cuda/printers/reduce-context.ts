@@ -132,7 +132,7 @@ export class ReduceContext {
       if (a.monoid.chunked && gather !== undefined)
         this.out.line(`${gather(a)} = ${value(this.argumentsOf(a.position)[0]!)};`);
       else if (squared !== undefined) this.out.line(`${own} = ${value(squared)};`);
-      else this.out.line(`${own} = ${pushed(a, this.body, own, scope, value)};`);
+      else this.out.line(`${own} = ${pushed(a, this.body, own, value)};`);
     }
   }
 

@@ -57,7 +57,7 @@ export function printChunk(
       out.line(
         monoid.chunked
           ? `${placeOf(position)} = ${value(c.argumentsOf(position)[0]!)};`
-          : taken(c, accumulator, scope, value),
+          : taken(c, accumulator, value),
       );
     }
     for (const store of phase.stores) {
@@ -77,13 +77,8 @@ export function printChunk(
 }
 
 /** An accumulator takes up element e. */
-function taken(
-  c: RowContext,
-  accumulator: Accumulator,
-  scope: Scope,
-  value: (position: number) => string,
-): string {
+function taken(c: RowContext, accumulator: Accumulator, value: (position: number) => string): string {
   const chain = `${accumulator.name}[${c.chainOf(accumulator, 'e')}]`;
   const squared = meetsInTurn(accumulator, c.schedule) ? squaredOf(accumulator) : undefined;
-  return `${chain} = ${squared === undefined ? pushed(accumulator, c.body, chain, scope, value) : value(squared)};`;
+  return `${chain} = ${squared === undefined ? pushed(accumulator, c.body, chain, value) : value(squared)};`;
 }

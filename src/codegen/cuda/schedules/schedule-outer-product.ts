@@ -5,7 +5,7 @@
  */
 
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
-import { hasMonoid, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { hasMonoid, opOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import {
   dependenciesOf,
@@ -44,8 +44,15 @@ export type Side = 'i' | 'j' | 'common' | 'both';
 
 /** Which of the two axes each value depends on. */
 export function sidesOf(kernel: Kernel, axisI: number, axisJ: number): Side[] {
-  return dependenciesOf(kernel).map((on) =>
-    on[axisI] ? (on[axisJ] ? 'both' : 'i') : on[axisJ] ? 'j' : 'common',
+  return dependenciesOf(kernel).map((on, position) =>
+    // A sum takes up the factors of such a product, pair by pair.
+    opOf(kernel.tape[position]!) === 'termProduct' || (on[axisI] && on[axisJ])
+      ? 'both'
+      : on[axisI]
+        ? 'i'
+        : on[axisJ]
+          ? 'j'
+          : 'common',
   );
 }
 
