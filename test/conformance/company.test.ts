@@ -1,6 +1,7 @@
 /**
  * Property: a result has the bits that it has alone, whatever is computed with it, and within any budget. Random programs of
- * a few results that share parts (`random-company.ts`), and others that are aimed at sums, at products and at loops.
+ * a few results that share parts (`random-company.ts`), and others that are aimed at sums, at products, at loops and at
+ * joins of slices.
  * `WEFT_COMPANY` says how many of each, `WEFT_COMPANY_SEED` the first:
  *
  *     WEFT_COMPANY=5000 npx vitest run --project all test/conformance/company.test.ts
@@ -14,9 +15,15 @@ import { companyOf, differencesIn, differencesWithin, type KindName } from '../s
 
 const { WEFT_COMPANY, WEFT_COMPANY_SEED } = process.env;
 const FIRST = Number(WEFT_COMPANY_SEED ?? 20_261_126);
-const RUNS: Readonly<Record<KindName, number>> = { ordinary: 65, sums: 60, products: 35, loops: 20 };
+const RUNS: Readonly<Record<KindName, number>> = {
+  ordinary: 65,
+  sums: 60,
+  products: 35,
+  loops: 20,
+  joins: 60,
+};
 /** The simulated GPU compiles each kernel for a second. */
-const SIMULATED_RUNS: typeof RUNS = { ordinary: 4, sums: 4, products: 2, loops: 1 };
+const SIMULATED_RUNS: typeof RUNS = { ordinary: 4, sums: 4, products: 2, loops: 1, joins: 4 };
 const runsOn = (device: string, kind: KindName): number =>
   Number(WEFT_COMPANY ?? (isSimulated(device) ? SIMULATED_RUNS : RUNS)[kind]);
 
@@ -31,7 +38,7 @@ const runsWithin = (device: string): number => Number(WEFT_COMPANY ?? (isSimulat
 
 /** Whether a library chooses the order of sums: of products that are stored in another dtype, or with an epilogue. */
 const isOfLibrary = (device: string, kind: KindName): boolean =>
-  device !== 'cpu' && !isSimulated(device) && kind !== 'sums';
+  device !== 'cpu' && !isSimulated(device) && kind !== 'sums' && kind !== 'joins';
 
 /** Programs of which a result had other bits beside others: a product that lay otherwise, and epilogues of libraries. */
 const ONCE_DIFFERENT = [20_264_480, 20_290_079, 20_290_092, 20_290_108, 20_290_114, 20_500_165];
@@ -46,7 +53,7 @@ async function differencesOf(seed: number, kind: KindName, device: string): Prom
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'results on %s',
   (device) => {
-    it.each(['ordinary', 'sums', 'products', 'loops'] as const)(
+    it.each(['ordinary', 'sums', 'products', 'loops', 'joins'] as const)(
       `have the bits that they have alone, of programs of %s from seed ${FIRST}`,
       async (kind) => {
         const differences: string[] = [];

@@ -1,6 +1,6 @@
 /**
  * Computes random programs of several results together and each result alone on a GPU, and prints how many have other
- * bits, and how many of these by more than rounding; fails where there are such, and where sums differ at all: libraries may
+ * bits, and how many of these by more than rounding; fails where there are such, and where sums or joins differ at all: libraries may
  * choose another order for a product.
  *
  *     node dist/test/devices/company.js --device cuda --seconds 40
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 const { device } = values;
-const kinds = values.kind === undefined ? ['ordinary', 'sums', 'products', 'loops'] : [values.kind];
+const kinds = values.kind === undefined ? ['ordinary', 'sums', 'products', 'loops', 'joins'] : [values.kind];
 const first = Number(values.first);
 
 console.log(
@@ -36,5 +36,5 @@ for (const kind of kinds as KindName[]) {
   for (const text of wrong) console.log(`  beyond rounding, ${text}`);
   for (const text of rounded.slice(0, Number(values.shown))) console.log(`  by rounding, ${text}`);
   console.log(`${kind}: ${seed - first} programs, ${rounded.length} by rounding, ${wrong.length} beyond`);
-  if (wrong.length > 0 || (kind === 'sums' && rounded.length > 0)) process.exitCode = 1;
+  if (wrong.length > 0 || ((kind === 'sums' || kind === 'joins') && rounded.length > 0)) process.exitCode = 1;
 }

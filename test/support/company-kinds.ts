@@ -8,8 +8,8 @@ export interface Kind {
   readonly shapes: readonly (readonly number[])[];
   readonly dtypes: readonly DType[];
   readonly makers: readonly Maker[];
-  /** Makes a loop; its states are values each. */
-  readonly loop?: (x: Lazy, y: Lazy, draw: AxisDraw) => readonly Made[] | undefined;
+  /** Makes several values at once: the states of a loop, a join and parts of it. */
+  readonly group?: (x: Lazy, y: Lazy, draw: AxisDraw) => readonly Made[] | undefined;
   readonly members: readonly [least: number, more: number];
   readonly results: readonly [least: number, more: number];
 }

@@ -256,7 +256,7 @@ const named = ([text, value]: Made, state: string, other: string): Made => [
   value,
 ];
 
-const loop: Kind['loop'] = (x, y, draw) => {
+const loop: Kind['group'] = (x, y, draw) => {
   if (sizeOf(x.shape) > MOST_STATE) return undefined;
   const isPair = `${x.shape}` === `${y.shape}` && draw.next() < 0.6;
   const states = draw.next() < 0.3 ? single(x, y) : isPair ? pair(x, y, draw) : summed(x, y, draw);
@@ -336,7 +336,7 @@ export const LOOPS: Kind = {
   ],
   dtypes: ['float32', 'float32', 'float32', 'float32', 'float64', 'float16', 'bfloat16'],
   makers: [...ORDINARY.makers, ...HARSH.makers],
-  loop,
+  group: loop,
   members: [5, 7],
   results: [2, 3],
 };

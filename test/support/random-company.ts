@@ -6,6 +6,7 @@
 import { cpuInfo } from '../../src/exec/native/native.js';
 import { compute, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
 import { enoughFor } from './budget-corpus.js';
+import { JOINS } from './company-joins.js';
 import {
   AxisDraw,
   HARSH,
@@ -36,18 +37,21 @@ export interface Company {
   readonly exact: boolean;
 }
 
-const KINDS = { ordinary: ORDINARY, sums: HARSH, products: PRODUCTS, loops: LOOPS } satisfies Record<
-  string,
-  Kind
->;
+const KINDS = {
+  ordinary: ORDINARY,
+  sums: HARSH,
+  products: PRODUCTS,
+  loops: LOOPS,
+  joins: JOINS,
+} satisfies Record<string, Kind>;
 export type KindName = keyof typeof KINDS;
 
-/** The share of members that are loops, where there are any. */
-const LOOPS_OF_ALL = 0.25;
+/** The share of draws that make groups, where a kind has such. */
+const GROUPS_OF_ALL = 0.25;
 
 /** The program of a seed. */
 export function companyOf(seed: number, kind: KindName): Company {
-  const { shapes, dtypes, makers, loop, members: most, results: wantedCount }: Kind = KINDS[kind];
+  const { shapes, dtypes, makers, group, members: most, results: wantedCount }: Kind = KINDS[kind];
   const draw = new AxisDraw(seed);
   const shape = draw.of(shapes);
   const members: Member[] = [1, 2].map((k) => {
@@ -61,10 +65,10 @@ export function companyOf(seed: number, kind: KindName): Company {
     // The newest are read the most often.
     const place = (): number => Math.floor(members.length * Math.sqrt(draw.next()));
     const [a, b] = [members[place()]!, members[draw.next() < 0.5 ? place() : draw.below(members.length)]!];
-    const isLoop = loop !== undefined && (members.length === 2 || draw.next() < LOOPS_OF_ALL);
-    const made = isLoop ? loop(a.value, b.value, draw) : draw.of(makers)(a.value, b.value, draw);
+    const isGroup = group !== undefined && (members.length === 2 || draw.next() < GROUPS_OF_ALL);
+    const made = isGroup ? group(a.value, b.value, draw) : draw.of(makers)(a.value, b.value, draw);
     if (made === undefined) continue;
-    for (const [form, value] of (isLoop ? made : [made]) as readonly Made[]) {
+    for (const [form, value] of (isGroup ? made : [made]) as readonly Made[]) {
       if (sizeOf(value.shape) > MOST_ELEMENTS || sizeOf(value.shape) === 0) continue;
       const text = form.replaceAll(/\b[xy]\b/g, (name) => (name === 'x' ? a.name : b.name));
       members.push({ name: `v${members.length}`, text, value, inputs: [a, b] });

@@ -64,12 +64,12 @@ export function reachedParts(
   const isColumn = (size: number): boolean => size === 1 && axis === shape.length - 1;
   return reached.map((part) => {
     const size = parts[part.position]![axis]!;
-    const own: Affine =
-      isColumn(size) || (isAlone && size === 1)
-        ? constantAffine(0, sizes.length)
-        : { offset: along.offset - part.start, strides: along.strides };
+    const own: Affine = { offset: along.offset - part.start, strides: along.strides };
+    // A part of one element does not move along the axis, wherever it lies in memory: reductions have their order by that.
+    const place = size === 1 ? constantAffine(0, sizes.length) : own;
     const bound = { ...own, size };
-    const bounds = isAlone || holdsEverywhere(bound, sizes) ? map.bounds : [...map.bounds, bound];
-    return { ...part, map: indexMap(map.coordinates.with(axis, own), bounds, map.folds) };
+    const isFree = isColumn(size) || isAlone || holdsEverywhere(bound, sizes);
+    const bounds = isFree ? map.bounds : [...map.bounds, bound];
+    return { ...part, map: indexMap(map.coordinates.with(axis, place), bounds, map.folds) };
   });
 }

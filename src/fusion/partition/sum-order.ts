@@ -4,7 +4,7 @@
  * made for it. Called by `merge.ts`.
  */
 import { SHORT_REDUCTION } from '../../graph/reductions.js';
-import { hasMonoid } from '../kernel/arithmetic.js';
+import { batchOf, hasMonoid } from '../kernel/arithmetic.js';
 import { type Affine, product, type Store } from '../kernel/kernel.js';
 import { moveAffine } from './fused-kernel.js';
 import type { MutableKernel } from './mutable-kernel.js';
@@ -99,6 +99,9 @@ function readAlike(a: MergedMaps, b: MergedMaps): boolean {
   return areIn(own, others) && areIn(others, own);
 }
 
+/** Of how many sums alike the one is that stands for all of a kernel. */
+const batchOfSum = ({ tape, sumMaps }: MutableKernel): number => batchOf(tape[sumMaps.sum]!);
+
 /** Whether the reduced axes of a kernel are in their order in the merged one. */
 function keepsAxes({ first, axisOfFirst, axisOfSecond }: Union, kernel: MutableKernel): boolean {
   const axisOf = kernel === first ? axisOfFirst : axisOfSecond;
@@ -114,10 +117,12 @@ export function keepsOrder(union: Union, isLiveOut: IsLiveOut): boolean {
   const sides = [first, second].filter(({ sumMaps }) => sumMaps.sum >= 0);
   const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
   if (sides.length === 0 || (isOneAxis && sides.length === 1)) return true;
+  const isShort = product(reduced) <= SHORT_REDUCTION;
+  // The sums of a batch have the order of one of them, as few rows may ask for, those beside it that of all rows.
+  if (!isShort && sides.length === 2 && batchOfSum(first) !== batchOfSum(second)) return false;
   const sums = sides.map((kernel) => mapsOfSum(union, kernel));
   if (sums.length === 2 && !readAlike(sums[0]!, sums[1]!)) return false;
   if (isOneAxis) return true;
-  const isShort = product(reduced) <= SHORT_REDUCTION;
   if (!sides.every((kernel) => !(isShort || hasMonoid(kernel)) || keepsAxes(union, kernel))) return false;
   if (isShort) return true;
   const axes = { first: parallel.length, sizes: reduced };

@@ -31,6 +31,8 @@ import { type SumOrder, SumOrders } from './sum-orders.js';
 const LEAST_APART = 3;
 /** Rounds: what several slices are computed of may be computed alike itself. */
 const MOST_ROUNDS = 4;
+/** Joins that are taken for one, at most: those that others read, too, are looked at again by themselves. */
+const MOST_JOINS = 1024;
 /** Nodes above a reduction that are looked at. */
 const MOST_ABOVE = 64;
 
@@ -133,11 +135,11 @@ class BatchSearch {
     const batch = this.#batch(isWhole ? parts : inputs, id);
     if (batch === undefined) return true;
     this.found.set(id, this.#editor.reshape(batch, shape));
-    if (isWhole) for (const join of joins) this.#batched.add(join);
+    if (isWhole) for (const join of joins) if (!this.#isReadElsewhere(join)) this.#batched.add(join);
     return true;
   }
 
-  /** The parts of a join, and of the joins along its axis that many parts are joined by first. */
+  /** The parts of a join, and of the joins along its axis that many parts are joined by first, whoever else reads these. */
   #flattened({ inputs, axis, id }: GraphNode & { readonly axis: number }): {
     readonly parts: readonly number[];
     readonly joins: readonly number[];
@@ -149,12 +151,12 @@ class BatchSearch {
     const stack = [...inputs].reverse();
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
       const node = nodeOf(this.#graph, at);
-      if (node.kind === 'join' && node.axis === axis && !this.#isReadElsewhere(at)) {
-        joins.push(at);
-        this.#flat.add(at);
+      if (node.kind === 'join' && node.axis === axis) {
+        if (joins.push(at) > MOST_JOINS) return { parts: inputs, joins: [] };
         for (let k = node.inputs.length - 1; k >= 0; k--) stack.push(node.inputs[k]!);
       } else parts.push(at);
     }
+    for (const join of joins) if (!this.#isReadElsewhere(join)) this.#flat.add(join);
     return { parts, joins };
   }
 

@@ -29,22 +29,21 @@ const MOST_NODES = 640;
 
 type Join = GraphNodeOf<'join'>;
 
-/** Takes the parts of joins for those of the join that alone reads them, along the same axis. */
+/**
+ * Takes the parts of joins for those of the join that reads them, along the same axis; also where others read them, since
+ * reductions of the whole have their order by its parts.
+ */
 export function* flattenJoins(graph: MutableGraph): Slices<void> {
   const isOfJoins = (node: GraphNode | undefined): node is Join =>
     node?.kind === 'join' && node.inputs.some((id) => nodeOf(graph, id).kind === 'join');
   if (!graph.nodes.some(isOfJoins)) return;
-  const order = orderOf(graph);
-  const { first } = new Consumers(graph, order);
-  yield;
-  const outputs = new Set(graph.outputs);
-  const isOwn = (id: number): boolean => first[id + 1]! - first[id]! === 1 && !outputs.has(id);
+  const { length } = graph.nodes;
   const flatten: Rule = (node, editor) => {
     if (!isOfJoins(node)) return undefined;
     const parts: number[] = [];
     for (const id of node.inputs) {
       const part = editor.node(id);
-      const isPart = part.kind === 'join' && part.axis === node.axis && id < first.length - 1 && isOwn(id);
+      const isPart = part.kind === 'join' && part.axis === node.axis && id < length;
       for (const each of isPart ? part.inputs : [id]) parts.push(each);
     }
     if (parts.length > MOST_STORED) return undefined;
