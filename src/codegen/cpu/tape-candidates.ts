@@ -94,13 +94,16 @@ function withRows(
   return blockings;
 }
 
-/** `run`: lanes on reduced axes go on through as many of these as it takes to have so many elements. */
-export function candidates(kernel: Kernel, levels: Levels, run = CHUNK): Blocking[] {
+/**
+ * `run`: lanes on reduced axes go on through as many of these as it takes to have so many elements. `share`: how many times more
+ * lanes a block has than fit into the cache next to the core, where an order asks for them.
+ */
+export function candidates(kernel: Kernel, levels: Levels, run = CHUNK, share = 1): Blocking[] {
   const sizes = sizesOf(kernel);
   const parallel = kernel.parallel.map((_, k) => k);
   const reduced = kernel.reduced.map((_, k) => kernel.parallel.length + k);
   const fusion = fuseTape(kernel, levels, () => true);
-  const lanes = lanesPerBlock(kernel, levels, fusion, false);
+  const lanes = share * lanesPerBlock(kernel, levels, fusion, false);
   const parallelLanes = lanesPerBlock(kernel, levels, fusion, true);
   // Values computed of results are there once for all rows of a block: they limit its lanes alone.
   const parallelBlock = lanesPerBlock(kernel, levels, fusion, true, false);

@@ -201,12 +201,24 @@ interface OrderAlone {
   readonly run: number;
 }
 
+/** Times as many lanes of a block as are best, where a kernel with many values has no block of an order with fewer. */
+const SHARES = [1, 4, 16, 64];
+
+/** The blockings whose order does not follow from the size of blocks, in as few lanes as there are such. */
+function orderedOf(bare: Kernel, levels: Levels): readonly Blocking[] {
+  for (const share of SHARES) {
+    const found = candidates(bare, levels, CHUNK, share);
+    const ordered = found.filter((each) => orderOfSums(bare, each) !== undefined);
+    if (ordered.length > 0) return ordered;
+  }
+  return [];
+}
+
 /** The order that a reduction has by its own loads. */
 function orderAlone(bare: Kernel): OrderAlone {
   if (isShort(bare)) return { order: IN_TURN, run: 1 };
   const levels = levelsOf(bare);
-  const ordered = candidates(bare, levels).filter((each) => orderOfSums(bare, each) !== undefined);
-  const blocking = byTime(bare, levels, ordered)[0] ?? SINGLE;
+  const blocking = byTime(bare, levels, orderedOf(bare, levels))[0] ?? SINGLE;
   const sizes = sizesOf(bare);
   return {
     order: orderOfSums(bare, blocking),
@@ -256,8 +268,11 @@ export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Block
   const all = blockingsOf(kernel, levels);
   const inOrder = all.filter(has);
   if (inOrder.length > 0) return inOrder;
-  const inRuns = candidates(kernel, levels, alone[0]?.run).filter(has);
-  return inRuns.length > 0 ? inRuns : all.filter(isAllowed);
+  for (const share of orders.size === 1 ? SHARES : []) {
+    const inRuns = candidates(kernel, levels, alone[0]?.run, share).filter(has);
+    if (inRuns.length > 0) return inRuns;
+  }
+  return all.filter(isAllowed);
 }
 
 /** The cheapest of them. */
