@@ -27,8 +27,10 @@ import {
 } from '../../graph/reductions.js';
 import type { Slices } from '../../host/slices.js';
 import { NEVER_NEGATIVE_ZERO } from '../partition/unrolled.js';
+import { isUnrolled, lengthOf } from './element-cost.js';
 import { isElementwise, JoinCuts } from './join-cuts.js';
 import { isInStretches } from './join-form.js';
+import { KeptReductions } from './kept-reductions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { splitRoots } from './split-joins.js';
 import { SliceTaker } from './take-slices.js';
@@ -72,10 +74,7 @@ function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slice
   const consumers = new Consumers(graph, orderOf(graph));
   const sliced = new Set<number>();
   let count = 0;
-  const write: Rule = (node, editor) => {
-    if (!isOne(node) || node.batch !== undefined) return undefined;
-    const axis = axisOfTerms(node, cuts, editor, takesLong);
-    if (axis === undefined || isReadAgain(node, axis, { graph, consumers, takesLong })) return undefined;
+  const writtenAlong = (node: Reduce, axis: number, editor: Editor): number => {
     count++;
     const terms = termsOf(node, axis, new SliceTaker(editor, cuts, sliced));
     const made = new Terms(editor, editor.node(terms[0]!).shape, terms).reduced(node);
@@ -85,8 +84,31 @@ function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slice
     if (axes.every((each) => editor.node(made).shape[each] === 1)) return editor.reshape(made, rest.shape);
     return editor.add({ ...rest, axes, inputs: [made] });
   };
+  const kept = new KeptReductions();
+  const write: Rule = (given, editor) => {
+    if (given.kind !== 'reduce' || isUnrolled(given)) return undefined;
+    const node = kept.writtenIn(given, editor);
+    const axis =
+      isOne(node) && node.batch === undefined ? axisOfTerms(node, cuts, editor, takesLong) : undefined;
+    if (axis !== undefined) {
+      if (!isReadAgain(node, axis, { graph, consumers, takesLong })) return writtenAlong(node, axis, editor);
+      if (!takesLong) kept.note(node.id, () => writtenAlong(node, axis, editor));
+    }
+    if (node === given || hasOneOrder(node, editor)) return undefined;
+    const { id: _, ...data } = node;
+    return editor.add(data);
+  };
   yield* rewriteInOneWalk(graph, { reduce: [write] });
   if (count > 0) yield* splitRoots(graph, sliced);
+}
+
+/** Whether a reduction gives the same bits wherever the values are that it reads. */
+function hasOneOrder(node: Reduce, editor: Editor): boolean {
+  const input = editor.node(node.inputs[0]!);
+  return (
+    isExactReduction(node.reduction, input.dtype) ||
+    (COMBINING_OPS[node.reduction] !== undefined && lengthOf(node, input) <= SHORT_REDUCTION)
+  );
 }
 
 /** The reduced axis of which each element is a part of joins; undefined: none is, or it has too many. */
