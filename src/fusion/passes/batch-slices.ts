@@ -77,7 +77,9 @@ function* batchesOf(
 ): Slices<Map<number, number>> {
   const order = orderOf(graph);
   const classes = yield* SliceClasses.of(graph, order);
-  const search = new BatchSearch(graph, order, classes, sumOrder, addsProducts);
+  // By slices of what others slice before, too: whether somebody else does tells by the first ones alone.
+  const outer = classes.hasNested ? yield* SliceClasses.of(graph, order, true) : undefined;
+  const search = new BatchSearch(graph, order, { classes, outer, sumOrder, addsProducts });
   for (let k = order.length - 1; k >= 0; k--) {
     const node = nodeOf(graph, order[k]!);
     if (node.kind === 'join' && search.join(node)) yield;
@@ -88,6 +90,14 @@ function* batchesOf(
   return search.found;
 }
 
+/** Properties that a search rests on. */
+interface Known {
+  readonly classes: SliceClasses;
+  readonly outer: SliceClasses | undefined;
+  readonly sumOrder: SumOrder | undefined;
+  readonly addsProducts: boolean;
+}
+
 class BatchSearch {
   readonly found = new Map<number, number>();
   /** The first id of a node that it makes. */
@@ -95,10 +105,13 @@ class BatchSearch {
   readonly #graph: MutableGraph;
   readonly #order: readonly number[];
   readonly #classes: SliceClasses;
+  /** For joins: other classes of the same nodes, where slices are of what is computed of slices. */
+  readonly #outer: SliceClasses | undefined;
   readonly #consumers: Consumers;
   readonly #outputs: ReadonlySet<number>;
   readonly #editor: Editor;
   readonly #batcher: NodeBatcher;
+  readonly #outerBatcher: NodeBatcher | undefined;
   readonly #sums: SumOrders;
   readonly #addsProducts: boolean;
   /** The nodes that a batch was made of. */
@@ -109,18 +122,18 @@ class BatchSearch {
   constructor(
     graph: MutableGraph,
     order: readonly number[],
-    classes: SliceClasses,
-    sumOrder: SumOrder | undefined,
-    addsProducts: boolean,
+    { classes, outer, sumOrder, addsProducts }: Known,
   ) {
     this.firstMade = graph.nodes.length;
     this.#graph = graph;
     this.#order = order;
     this.#classes = classes;
+    this.#outer = outer;
     this.#consumers = new Consumers(graph, order);
     this.#outputs = new Set(graph.outputs);
     this.#editor = new Editor(graph);
     this.#batcher = new NodeBatcher(this.#editor, classes);
+    this.#outerBatcher = outer && new NodeBatcher(this.#editor, outer);
     this.#sums = new SumOrders(graph, sumOrder);
     this.#addsProducts = addsProducts;
   }
@@ -132,7 +145,9 @@ class BatchSearch {
     const { parts, joins } = this.#flattened(node);
     const isWhole = this.#areAlike(parts);
     if (!isWhole && !this.#areAlike(inputs)) return false;
-    const batch = this.#batch(isWhole ? parts : inputs, id);
+    const members = isWhole ? parts : inputs;
+    const batcher = this.#areAlikeBy(this.#classes, members) ? this.#batcher : this.#outerBatcher!;
+    const batch = this.#batch(members, id, batcher);
     if (batch === undefined) return true;
     this.found.set(id, this.#editor.reshape(batch, shape));
     if (isWhole) for (const join of joins) if (!this.#isReadElsewhere(join)) this.#batched.add(join);
@@ -165,10 +180,15 @@ class BatchSearch {
    * another order than those of a batch, and would have bits that tell who does.
    */
   #areAlike(parts: readonly number[]): boolean {
+    const isAlike = (classes: SliceClasses | undefined): boolean =>
+      classes !== undefined && this.#areAlikeBy(classes, parts);
+    return isAlike(this.#classes) || isAlike(this.#outer);
+  }
+
+  #areAlikeBy(classes: SliceClasses, parts: readonly number[]): boolean {
     const [first] = parts as readonly [number];
-    const isOne = parts.every((part) => this.#classes.of(part) === this.#classes.of(first));
-    if (!isOne || parts.length < 2 || !this.#classes.isAboveSlices(first)) return false;
-    return new Set(parts).size === parts.length;
+    const isOne = parts.every((part) => classes.of(part) === classes.of(first));
+    return isOne && parts.length > 1 && classes.isAboveSlices(first) && new Set(parts).size === parts.length;
   }
 
   #isReadElsewhere(id: number): boolean {
@@ -217,17 +237,16 @@ class BatchSearch {
   }
 
   /** One node of several, if their sums keep their order, and their products are rounded alike. */
-  #batch(members: readonly number[], maker: number): number | undefined {
+  #batch(members: readonly number[], maker: number, batcher = this.#batcher): number | undefined {
     this.#editor.see(maker);
-    const batch = this.#batcher.batch(members);
-    if (batch === undefined || !this.#roundsAlike()) return undefined;
-    if (!this.#batcher.ordered.every((each) => this.#sums.agree(each))) return undefined;
-    for (const id of this.#batcher.visited) this.#batched.add(id);
+    const batch = batcher.batch(members);
+    if (batch === undefined || !this.#roundsAlike(batcher)) return undefined;
+    if (!batcher.ordered.every((each) => this.#sums.agree(each))) return undefined;
+    for (const id of batcher.visited) this.#batched.add(id);
     return batch;
   }
 
-  #roundsAlike(): boolean {
-    const { made } = this.#batcher;
+  #roundsAlike({ made }: NodeBatcher): boolean {
     return (
       !this.#addsProducts || made.every(({ member, batch }) => areWrittenAlike(member, batch, this.#editor))
     );

@@ -31,23 +31,28 @@ function anywhere(node: GraphNode): GraphNode {
 }
 
 export class SliceClasses {
+  /** Whether some slices are of values that are computed of other slices: classes differ by which of both are taken. */
+  hasNested = false;
   readonly #graph: MutableGraph;
+  /** Whether these are taken for slices, rather than for nodes that are computed of slices. */
+  readonly #takesOuter: boolean;
   /** By id: the first node of its class. */
   readonly #first: Int32Array;
   /** By id: whether it is one of several slices of an array that is no such slice itself, and whether one is below. */
   readonly #isCut: Uint8Array;
   readonly #isAbove: Uint8Array;
 
-  private constructor(graph: MutableGraph) {
+  private constructor(graph: MutableGraph, takesOuter: boolean) {
     const { length } = graph.nodes;
     this.#graph = graph;
+    this.#takesOuter = takesOuter;
     this.#first = Int32Array.from({ length }, (_, id) => id);
     this.#isCut = new Uint8Array(length);
     this.#isAbove = new Uint8Array(length);
   }
 
-  static *of(graph: MutableGraph, order: readonly number[]): Slices<SliceClasses> {
-    const classes = new SliceClasses(graph);
+  static *of(graph: MutableGraph, order: readonly number[], takesOuter = false): Slices<SliceClasses> {
+    const classes = new SliceClasses(graph, takesOuter);
     const alike = yield* classes.#slices(order);
     const nodes = new NodeTable();
     for (const [k, id] of order.entries()) {
@@ -82,12 +87,14 @@ export class SliceClasses {
     if (!BATCHED.has(node.kind)) return;
     const slices = alike.get(id);
     const isAbove = inputs.some((input) => this.isAboveSlices(input));
-    if (isAbove) {
-      this.#isAbove[id] = 1;
-      this.#first[id] = nodes.enter({ ...node, inputs: inputs.map((input) => this.#first[input]!) }, id);
-    } else if (slices !== undefined && slices.count > 1) {
+    const isOneOfSeveral = slices !== undefined && slices.count > 1;
+    this.hasNested ||= isAbove && isOneOfSeveral;
+    if (isOneOfSeveral && (this.#takesOuter || !isAbove)) {
       this.#isCut[id] = 1;
       this.#first[id] = slices.first;
+    } else if (isAbove) {
+      this.#isAbove[id] = 1;
+      this.#first[id] = nodes.enter({ ...node, inputs: inputs.map((input) => this.#first[input]!) }, id);
     }
   }
 
