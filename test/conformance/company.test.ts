@@ -27,10 +27,15 @@ const SIMULATED_RUNS: typeof RUNS = { ordinary: 4, sums: 4, products: 2, loops: 
 const runsOn = (device: string, kind: KindName): number =>
   Number(WEFT_COMPANY ?? (isSimulated(device) ? SIMULATED_RUNS : RUNS)[kind]);
 
-/** Programs that were wrong within budgets: of a value that waited, and of one that a loop begins with. */
+/**
+ * Programs that were wrong within budgets: of a value that waited, of one that a loop begins with, and of variances in
+ * tiles.
+ */
 const ONCE_WRONG_WITHIN = [
   [34_000_013, 'ordinary'],
   [36_500_011, 'loops'],
+  [606_148, 'loops'],
+  [606_082, 'loops'],
 ] as const;
 
 /** Programs of a kind that are computed within budgets. */
@@ -83,7 +88,9 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     it.each(ONCE_WRONG_WITHIN)(
       'have them within half and an eighth, of seed %i of %s',
       async (seed, kind) => {
-        expect(await differencesWithin(companyOf(seed, kind), device)).toMatchObject({ texts: [] });
+        const { budgets, texts } = await differencesWithin(companyOf(seed, kind), device);
+        expect(texts).toEqual([]);
+        expect(budgets).toBeGreaterThan(0);
       },
     );
 

@@ -72,6 +72,14 @@ function slotted(): Kernel[] {
   return [rows.build(), columns.build(), few.build(), all.build(), shifted.build()];
 }
 
+/** Blocks of rows and lanes of one axis, the last but one of fewer rows: where it ends is no leaf complete. */
+function shortRows(): Kernel {
+  const b = new KernelBuilder([], [40_120]);
+  const x = b.load('float32', [1]);
+  b.store(b.map('add', b.map('sin', x), b.map('multiply', x, x)), [1]);
+  return b.store(b.reduce('squaredDeviations', x)).store(b.reduce('logsumexp', x)).build();
+}
+
 describe('parts of tapes', () => {
   for (const isa of ISAS) {
     it(`give the bits of the whole for random kernels, on ${isa}`, async () => {
@@ -110,6 +118,15 @@ describe('parts of tapes', () => {
       }
     });
   }
+
+  it('give them where the last unit is by itself, behind blocks of fewer rows', async () => {
+    const kernel = shortRows();
+    expect(planPhases(kernel).loops.walks).toMatchObject([{ role: 'shared' }]);
+    const native = await poisoned({});
+    const inputs = inputsOf(kernel, 1);
+    const parts = sweepProgram(kernel, { by: 'phases', next: () => 0.999, slots: 2 });
+    expect(await bytesOf(native, parts, inputs)).toEqual(await bytesOf(native, whole(kernel), inputs));
+  });
 
   it('have the same bits on one thread and on several', async () => {
     const one = await poisoned({ WEFT_THREADS: '1' });

@@ -32,6 +32,8 @@ export interface PhaseMemory {
   readonly least: number;
   /** Blocks of the least range that phases are cut into. */
   readonly unitBlocks: number;
+  /** How many of those there are; the last one ends with the last block. */
+  readonly units: number;
 }
 
 const aligned = (bytes: number): number => Math.ceil(bytes / HOST_ALIGNMENT) * HOST_ALIGNMENT;
@@ -77,11 +79,16 @@ export function phaseMemory({ kernel, blocking, schedule, loops }: TapePlan): Ph
     endsLeaves(slotBlocks / (2 * parts))
   )
     parts *= 2;
+  const unitBlocks = slotBlocks / parts;
+  // The last block but one may have fewer rows, and then ends within a leaf.
+  const isShort = loops.walks.length === 1 && loops.walks[0]!.role === 'shared';
+  const endsSlot = (blocks - 1) % slotBlocks === 0;
   return {
     // No more than all slots would take.
     byteLength: bytesWith(Math.max(1, Math.min(slots - bitWidth(slots), together))),
     least: bytesWith(1),
-    unitBlocks: slotBlocks / parts,
+    unitBlocks,
+    units: Math.ceil((hasLarger && isShort && !endsSlot ? blocks - 1 : blocks) / unitBlocks),
   };
 }
 

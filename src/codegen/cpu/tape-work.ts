@@ -21,7 +21,7 @@ import {
 } from '../cuts/work.js';
 import { planPhases, planTape } from './tape.js';
 import { type LaneMode, type Loop, laneModeOf, startOf } from './tape-blocking.js';
-import { phaseMemory } from './tape-phase-memory.js';
+import { type PhaseMemory, phaseMemory } from './tape-phase-memory.js';
 import type { TapePlan } from './tape-plan.js';
 import type { Section } from './tape-registers.js';
 
@@ -31,10 +31,9 @@ export function tapeWorks(source: Kernel): Works {
   const rows = rowsOf(plan, plan.loops.tiles);
   const pitches = pitchesOf(plan.kernel, keepsLanes(plan));
   const inPhases = planPhases(source);
-  const { unitBlocks, byteLength } = phaseMemory(inPhases);
-  if (rows.units === 0 || countOf(inPhases.loops.walks) <= unitBlocks)
-    return { rows, phases: [], phaseScratch: [], pitches };
-  return { rows, phases: phasesOf(inPhases, unitBlocks), phaseScratch: [byteLength], pitches };
+  const memory = phaseMemory(inPhases);
+  if (rows.units === 0 || memory.units <= 1) return { rows, phases: [], phaseScratch: [], pitches };
+  return { rows, phases: phasesOf(inPhases, memory), phaseScratch: [memory.byteLength], pitches };
 }
 
 /** Instructions are chosen by how an access moves along the lanes. */
@@ -99,11 +98,11 @@ function accessesOf({ tape, stores }: Kernel, section: Section): Accesses {
 }
 
 /** Slots, runs of blocks of the reduced axes, or parts of slots. */
-function phasesOf(plan: TapePlan, unitBlocks: number): Works['phases'] {
+function phasesOf(plan: TapePlan, { unitBlocks, units }: PhaseMemory): Works['phases'] {
   const { kernel, schedule } = plan;
   const { walks } = plan.loops;
   const blocks = countOf(walks);
-  const units = Math.ceil(blocks / unitBlocks);
+  const endOf = (unit: number): number => (unit === units ? blocks : unit * unitBlocks);
   const everywhere: Box = sizesOf(kernel).map((size) => [0, size]);
   const rows = schedule.rowSections.map((section) => accessesOf(kernel, section));
   return schedule.walks.map((section, p) => {
@@ -111,7 +110,7 @@ function phasesOf(plan: TapePlan, unitBlocks: number): Works['phases'] {
     // Row-level values before the first phase are computed with its first blocks.
     const ahead = p === 0 ? rows[0]! : { loads: [], stores: [] };
     const regions: Work['regions'] = (first, last, pitches) => {
-      const boxes = boxesOf(plan, walks, first * unitBlocks, Math.min(blocks, last * unitBlocks));
+      const boxes = boxesOf(plan, walks, endOf(first), endOf(last));
       const both = (accesses: readonly Access[], once: readonly Access[]) =>
         mergeRegions([
           ...regionsIn(kernel, accesses, boxes, pitches),
@@ -121,14 +120,14 @@ function phasesOf(plan: TapePlan, unitBlocks: number): Works['phases'] {
     };
     const after = rows[p + 1]!;
     const moved = shiftOf(kernel, [...loads, ...stores], unitLoops(plan, walks), unitBlocks);
-    // The first unit has what is ahead, the last one fewer blocks.
+    // The first unit has what is ahead, the last one another number of blocks.
     const shift = moved && { ...moved, from: Math.max(moved.from, 1), to: Math.min(moved.to, units - 1) };
     return {
       work: {
         units,
         shift,
         regions,
-        parts: (first, last) => [[0, 1, first * unitBlocks, Math.min(blocks, last * unitBlocks)]],
+        parts: (first, last) => [[0, 1, endOf(first), endOf(last)]],
         // Threads share whole slots.
         period: schedule.slotBlocks / unitBlocks,
       },
