@@ -40,7 +40,8 @@ function takeOf(extent: number, inner: number, lanes: number, isReduced: boolean
   const most = Math.max(1, Math.floor(lanes / inner));
   if (extent <= most) return extent;
   const unit = CHUNK / gcd(CHUNK, inner);
-  if (unit > most) return most;
+  // Whole chunks have the order of any width: of lanes on reduced axes there are as many as those take.
+  if (unit > most) return isReduced ? Math.min(extent, unit) : most;
   if (isReduced) return powerOfTwoTo(most);
   const pieces = Math.ceil(extent / most);
   const even = Math.ceil(extent / pieces / unit) * unit;
