@@ -52,6 +52,8 @@ it.each<[string, Lazy]>([
   ],
   ['the floor of the product', x.mul(3).sub(x.mul(3).floor())],
   ['a part of the product', x.mul(3).sub(x.mul(3).maximum(y))],
+  ['the largest products so far', x.mul(3).sub(x.mul(3).cumulativeMax(0))],
+  ['the products in order', x.mul(3).sub(x.mul(3).sort(0))],
   ['the product rolled', x.mul(2).add(x.mul(2).roll(3, 0))],
   ['a b - b a', x.mul(y).sub(y.mul(x))],
   ['2 x - 2 y', x.mul(2).sub(y.mul(2))],
@@ -111,22 +113,39 @@ it('sums products of pairs unrounded, of short ones squares', () => {
   expect(opsOf([x.mul(y).sum(1)])).toEqual(['multiply']);
 });
 
+/** The ops of the loop that a function of an element and a number of steps is. */
+function opsOfLoop(f: (start: number, count: number) => number): string[] {
+  const { graph } = canonicalize([(elementwise(f) as (a: Lazy, b: Lazy) => Lazy)(x, y).expr]);
+  const { nodes } = runPasses(graph, { passes: CUDA_TARGET.passes, verify: true });
+  const loop = nodes.find((node) => node?.kind === 'repeat');
+  if (loop?.kind !== 'repeat') return [];
+  return loop.loop.values.flatMap((value) => (value.kind === 'map' ? [value.op] : []));
+}
+
 it('writes the steps of loops of elements so', () => {
-  const iterated = elementwise((start: number) => {
+  const ops = opsOfLoop((start, count) => {
     let value = start;
     let k = 0;
-    while (value < 4 && k < 10) {
+    while (k < count) {
       value = value * value + start;
       k = k + 1;
     }
     return value;
   });
-  const { graph } = canonicalize([(iterated as (a: Lazy) => Lazy)(x).expr]);
-  const { nodes } = runPasses(graph, { passes: CUDA_TARGET.passes, verify: true });
-  const loop = nodes.find((node) => node?.kind === 'repeat');
-  const ops =
-    loop?.kind === 'repeat'
-      ? loop.loop.values.flatMap((value) => (value.kind === 'map' ? [value.op] : []))
-      : [];
   expect(ops).toContain('multiplyAdd');
+});
+
+it('leaves a fraction of a product in a step of a loop as it is', () => {
+  const ops = opsOfLoop((start, count) => {
+    let value = start;
+    let k = 0;
+    while (k < count) {
+      const product = value * 3.7;
+      value = product - Math.floor(product);
+      k = k + 1;
+    }
+    return value;
+  });
+  expect(ops).toContain('subtract');
+  expect(ops).not.toContain('multiplySubtract');
 });

@@ -9,14 +9,15 @@
  *
  * - of two different arrays that are given, x y + z, it may be in memory, and is less to read than both;
  * - it is smaller than the sum, as a row is that all rows are added to;
- * - it is added to what is smaller than the sum and computed, p - max p, or is computed of the product, p - pᵀ or p - floor p,
- *   which needs the product, too: a difference of equal numbers is 0, and a fraction is not negative;
+ * - it is added to what is smaller than the sum and computed, p - max p, or is computed of the product, p - pᵀ, p - floor p or
+ *   p - cumulativeMax p, which needs the product, too: a difference of equal numbers is 0, and a fraction is not negative;
  * - both are products. Then one with a scalar is taken, the second of two, in a difference where the two have no factor in
  *   common; else of squares in a sum the second.
  *
  * Sums of products for all pairs of rows, as Σk (x[i, k] - y[j, k])², are of a `termProduct`, which joins them by a multiply-add.
  * A sum of slices of products reads their factors where they are one array that is given and scalars, as windows of x² do.
- * Steps of loops of elements, whose values are all in registers, are written so wherever there is a product.
+ * Steps of loops of elements, whose values are all in registers, are written so wherever there is a product that what is added
+ * to it is not computed of.
  */
 import type { DType } from '../../graph/dtype.js';
 import { loopWith, stepWith } from '../../graph/element-loop.js';
@@ -215,16 +216,18 @@ function mayBeAdded(id: number, product: Product, sum: Op, editor: Editor): bool
   return !isSmaller || isGiven(id, editor) || isConstant(id, editor);
 }
 
-/** Whether a value is computed of another one, within so many nodes, or reads it as it is, by views and joins. */
+/**
+ * Whether a value is computed of another one, within so many nodes, as by maps and scans, or reads it as it is, by views and
+ * joins.
+ */
 function isRead(value: number, reader: number, mostBetween: number, editor: Editor): boolean {
   const seen = new Set([reader]);
   // A set's walk meets what is added to it meanwhile.
   for (const id of seen) {
     if (id === value) return true;
-    const node = editor.node(id);
-    const most = node.kind === 'view' || node.kind === 'join' ? MOST_NODES : mostBetween;
-    if (isComputed(node) && seen.size + node.inputs.length <= most)
-      for (const input of node.inputs) seen.add(input);
+    const { kind, inputs } = editor.node(id);
+    const most = kind === 'view' || kind === 'join' ? MOST_NODES : mostBetween;
+    if (seen.size + inputs.length <= most) for (const input of inputs) seen.add(input);
   }
   return false;
 }
@@ -264,13 +267,27 @@ class LoopWriter {
     if (value.kind !== 'map' || !isSum(value.op) || !isFull(value.dtype)) return value;
     const [a, b] = value.args as readonly [number, number];
     const [first, second] = [a, b].map((at) => stepProduct(at, loop));
-    if (first === undefined && second === undefined) return value;
     const isCommon = first?.some((at) => second?.includes(at) === true) === true;
     if (a === b || (value.op === 'subtract' && isCommon)) return value;
-    const isSecond = second !== undefined;
-    const args = isSecond ? [...second, a] : [...first!, b];
-    return { ...value, op: opOfSum(value.op, isSecond), args };
+    if (second !== undefined && !isReadInStep(b, a, loop))
+      return { ...value, op: opOfSum(value.op, true), args: [...second, a] };
+    if (first !== undefined && !isReadInStep(a, b, loop))
+      return { ...value, op: opOfSum(value.op, false), args: [...first, b] };
+    return value;
   }
+}
+
+/** Whether a value of a step is computed of another one, within so many values. */
+function isReadInStep(value: number, reader: number, { values, arguments: given }: ElementLoop): boolean {
+  const seen = new Set([reader]);
+  // A set's walk meets what is added to it meanwhile. Values come behind those that they are computed of.
+  for (const at of seen) {
+    if (at === value) return true;
+    const made = values[at - given.length];
+    if (at > value && made !== undefined && 'args' in made && seen.size + made.args.length <= MOST_NODES)
+      for (const arg of made.args) seen.add(arg);
+  }
+  return false;
 }
 
 /** The factors of a product of a step, by position. */
