@@ -218,11 +218,13 @@ interface Readers {
 class ReducedAlike {
   readonly #graph: MutableGraph;
   readonly #consumers: Consumers;
+  readonly #outputs: ReadonlySet<number>;
   readonly #known = new Map<number, boolean>();
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
     this.#consumers = new Consumers(graph, orderOf(graph));
+    this.#outputs = new Set(graph.outputs);
   }
 
   has(id: number): boolean {
@@ -240,7 +242,7 @@ class ReducedAlike {
     const seen = new Set([id]);
     // A set's walk meets what is added to it meanwhile.
     for (const at of seen) {
-      if (this.#graph.outputs.includes(at)) return false;
+      if (this.#outputs.has(at)) return false;
       for (let k = first[at] ?? 0; k < (first[at + 1] ?? 0); k++) {
         const reader = list[k]!;
         if (reader.kind === 'reduce') {
