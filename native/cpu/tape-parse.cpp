@@ -211,7 +211,7 @@ class Parser {
     Section section;
     const int64_t count = words_.next(0, kMany, "section length");
     section.reserve(count);
-    for (int64_t i = 0; i < count; i++) section.push_back(instruction(storage));
+    for (int64_t i = 0; i < count; i++) section.push_back(weighed(storage));
     return section;
   }
 
@@ -250,6 +250,13 @@ class Parser {
   bool readsOneLane(const Instruction& i) const {
     const auto varies = [&](int arg) { return tape_->values[arg].lanes; };
     return i.readsFirstOfEqual && std::any_of(i.args, i.args + i.argCount, varies);
+  }
+
+  Instruction weighed(Storage storage) {
+    const double before = words_.weightRead();
+    Instruction out = instruction(storage);
+    out.weight = std::max(1.0, words_.weightRead() - before);
+    return out;
   }
 
   Instruction instruction(Storage storage) {
@@ -528,6 +535,10 @@ std::shared_ptr<const Tape> parseTape(const Napi::Object& spec) {
   if (words.TypedArrayType() != napi_float64_array || constants.TypedArrayType() != napi_uint8_array) {
     malformed("words are not a Float64Array, or constants not a Uint8Array");
   }
+  const Napi::Value weighing = spec.Get("weights");
+  if (!weighing.IsTypedArray() || weighing.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
+    malformed("weights are not a Float64Array");
+  const auto weights = weighing.As<Napi::Float64Array>();
   const auto names = spec.Get("ops").As<Napi::Array>();
   std::vector<std::string> ops;
   for (uint32_t i = 0; i < names.Length(); i++) ops.push_back(names.Get(i).ToString().Utf8Value());
@@ -538,8 +549,9 @@ std::shared_ptr<const Tape> parseTape(const Napi::Object& spec) {
     const auto list = given.As<Napi::Int32Array>();
     numbers.assign(list.Data(), list.Data() + list.ElementLength());
   }
-  Parser parser(TapeWords(words.Data(), words.ElementLength(), std::move(ops)), constants.Data(),
-                constants.ElementLength(), std::move(numbers));
+  TapeWords text(words.Data(), words.ElementLength(), std::move(ops),
+                 {weights.Data(), weights.Data() + weights.ElementLength()});
+  Parser parser(std::move(text), constants.Data(), constants.ElementLength(), std::move(numbers));
   return parser.parse(spec.Get("name").ToString().Utf8Value());
 }
 

@@ -19,8 +19,10 @@ constexpr int64_t kMany = int64_t{1} << 31;
 
 class TapeWords {
  public:
-  TapeWords(const double* data, size_t length, std::vector<std::string> ops)
-      : data_(data), length_(length), ops_(std::move(ops)) {}
+  TapeWords(const double* data, size_t length, std::vector<std::string> ops, std::vector<double> weights)
+      : data_(data), length_(length), ops_(std::move(ops)), weights_(std::move(weights)) {
+    if (weights_.size() != ops_.size()) malformed("weights are not as many as ops");
+  }
   int64_t next() {
     if (position_ >= length_) malformed("it ends early");
     return static_cast<int64_t>(data_[position_++]);
@@ -32,12 +34,20 @@ class TapeWords {
   }
   bool atEnd() const { return position_ == length_; }
   DType dtype() { return static_cast<DType>(next(0, kDTypes - 1, "dtype")); }
-  const std::string& op() { return ops_[next(0, static_cast<int64_t>(ops_.size()) - 1, "op")]; }
+  const std::string& op() {
+    const int64_t at = next(0, static_cast<int64_t>(ops_.size()) - 1, "op");
+    weightRead_ += weights_[at];
+    return ops_[at];
+  }
+  // The sum of the weights of all ops that were read, each as often as it was.
+  double weightRead() const { return weightRead_; }
 
  private:
   const double* data_;
   size_t length_;
   std::vector<std::string> ops_;
+  std::vector<double> weights_;
+  double weightRead_ = 0;
   size_t position_ = 0;
 };
 

@@ -114,6 +114,8 @@ struct Instruction {
   std::shared_ptr<const Chain> chain;
   // Position among the tape's chains.
   int chainIndex = -1;
+  // Light instructions that take as long, of all ops that it does.
+  double weight = 1;
 };
 using Section = std::vector<Instruction>;
 

@@ -319,12 +319,16 @@ bool hasElementLoops(const cpu::Tape& tape) {
 }
 
 double workOf(const cpu::Tape& tape) {
-  int64_t instructions = 1;
-  for (const cpu::Section& walk : tape.walks) instructions += static_cast<int64_t>(walk.size());
+  const auto weightOf = [](const std::vector<cpu::Section>& sections) {
+    double sum = 0;
+    for (const cpu::Section& section : sections)
+      for (const cpu::Instruction& i : section) sum += i.weight;
+    return sum;
+  };
   // In floating point, which does not overflow.
-  const double elements = static_cast<double>(tape.tileCount()) * static_cast<double>(tape.walkBlocks()) *
-                          static_cast<double>(tape.rows) * static_cast<double>(tape.width());
-  return elements * static_cast<double>(instructions);
+  const double rows = static_cast<double>(tape.tileCount()) * static_cast<double>(tape.rows);
+  const double elements = rows * static_cast<double>(tape.walkBlocks()) * static_cast<double>(tape.width());
+  return elements * (1 + weightOf(tape.walks)) + rows * weightOf(tape.rowSections);
 }
 
 namespace {

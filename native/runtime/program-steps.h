@@ -13,7 +13,7 @@ class Fields;
 // Buffers, images and the device of the program were read before.
 Step readStep(const Fields& fields, Program& program);
 
-// Instructions times elements of a tape.
+// Instructions times elements of a tape, by the weights of their ops.
 double workOf(const cpu::Tape& tape);
 
 // Whether a tape has loops of elements, whose work its elements decide.

@@ -50,13 +50,14 @@ struct Image {
   std::vector<uint8_t> bytes;
 };
 
-// Instructions times elements of a tape that one thread does in 2 (light ops) to 20 microseconds.
+// Instructions times elements of a tape, by the weights of their ops, that one thread does in 2 (light ops)
+// to 20 microseconds, and in some 100 where elements are those of which functions take longest.
 inline constexpr double kShortWork = 50'000;
 
 struct TapeStep {
   std::shared_ptr<const cpu::Tape> tape;
   std::vector<int> buffers;
-  // Instructions times elements.
+  // As `workOf` says.
   double work;
   // Computed sooner than other threads would have woken.
   bool isShort() const { return work <= kShortWork; }

@@ -42,6 +42,11 @@ export interface MapRow {
   readonly aliases?: readonly string[];
   /** Weight of one evaluation against an addition, for the fusion cost model. */
   readonly cost: number;
+  /**
+   * Whether the CPU computes it for one element after the other, in as many steps as that needs: of some it takes many times
+   * what `cost` says.
+   */
+  readonly isIterated?: true;
   /** Whether neighbours share most of the work, as words of one block: printers show the compiler their places. */
   readonly isShared?: boolean;
   /** Of what passes alone write: no method and no function by itself. */

@@ -223,7 +223,7 @@ export const OPS = {
   /** 1 - erf(x), accurate where erf is near 1. */
   erfc: { arity: 1, dtype: toRealFloat, cuda: call('erfc'), sample: within(8, -3, 3), numpy: null, cost: 20 },
   /** Logarithm of the absolute value of the gamma function. */
-  lgamma: { arity: 1, dtype: toRealFloat, cuda: prelude('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40 },
+  lgamma: { arity: 1, dtype: toRealFloat, cuda: prelude('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40, isIterated: true },
 
   /** The inverse of the error function. */
   erfinv: { arity: 1, dtype: toRealFloat, cuda: prelude('erfinv'), sample: within(8, -1, 1), numpy: null, cost: 40 },
@@ -231,33 +231,33 @@ export const OPS = {
   ndtri: { arity: 1, dtype: toRealFloat, cuda: prelude('ndtri'), sample: within(8, 0, 1), numpy: null, cost: 40 },
 
   /** The gamma function; NaN at negative integers. */
-  gamma: { arity: 1, dtype: toRealFloat, cuda: call('tgamma'), sample: within(16, 0.5, 30), numpy: null, cost: 40 },
+  gamma: { arity: 1, dtype: toRealFloat, cuda: call('tgamma'), sample: within(16, 0.5, 30), numpy: null, cost: 40, isIterated: true },
   /** The derivative of `lgamma`, infinite at 0 and NaN at negative integers. */
-  digamma: { arity: 1, dtype: toRealFloat, cuda: special('digamma'), sample: within(16, 2.5, 50), numpy: null, cost: 60 },
+  digamma: { arity: 1, dtype: toRealFloat, cuda: special('digamma'), sample: within(16, 2.5, 50), numpy: null, cost: 60, isIterated: true },
   /** The modified Bessel function of the first kind of order 0, as NumPy's and SciPy's `i0`. */
-  i0: { arity: 1, dtype: toRealFloat, cuda: special('i0'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  i0: { arity: 1, dtype: toRealFloat, cuda: special('i0'), sample: within(16, -20, 20), numpy: null, cost: 60, isIterated: true },
   /** `i0(x) exp(-|x|)`, which stays finite. */
-  i0e: { arity: 1, dtype: toRealFloat, cuda: special('i0e'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  i0e: { arity: 1, dtype: toRealFloat, cuda: special('i0e'), sample: within(16, -20, 20), numpy: null, cost: 60, isIterated: true },
   /** The modified Bessel function of the first kind of order 1, as SciPy's `i1`. */
-  i1: { arity: 1, dtype: toRealFloat, cuda: special('i1'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  i1: { arity: 1, dtype: toRealFloat, cuda: special('i1'), sample: within(16, -20, 20), numpy: null, cost: 60, isIterated: true },
   /** `i1(x) exp(-|x|)`, which stays finite. */
-  i1e: { arity: 1, dtype: toRealFloat, cuda: special('i1e'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  i1e: { arity: 1, dtype: toRealFloat, cuda: special('i1e'), sample: within(16, -20, 20), numpy: null, cost: 60, isIterated: true },
   /** log(x / (1 - x)), accurate around 1/2; the inverse of `sigmoid`. */
   logit: { arity: 1, dtype: toRealFloat, cuda: special('logit'), sample: within(8, 0, 1), numpy: null, cost: 40 },
   /** The regularized lower incomplete gamma function P(a, x), as SciPy's: `a.gammainc(x)`. NaN where a or x is negative. */
-  gammainc: { arity: 2, dtype: toRealFloat, cuda: special('gammainc'), sample: within(2000, 0.1, 20), numpy: null, cost: 400 },
+  gammainc: { arity: 2, dtype: toRealFloat, cuda: special('gammainc'), sample: within(2000, 0.1, 20), numpy: null, cost: 400, isIterated: true },
   /** 1 - `gammainc`, accurate where that is near 1. */
-  gammaincc: { arity: 2, dtype: toRealFloat, cuda: special('gammaincc'), sample: within(2000, 0.1, 20), numpy: null, cost: 400 },
+  gammaincc: { arity: 2, dtype: toRealFloat, cuda: special('gammaincc'), sample: within(2000, 0.1, 20), numpy: null, cost: 400, isIterated: true },
   /** The x of which `gammainc(a, x)` is the second argument, from 0 to 1, as SciPy's: `a.gammaincinv(p)`. */
-  gammaincinv: { arity: 2, dtype: toRealFloat, cuda: special('gammaincinv'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000 },
+  gammaincinv: { arity: 2, dtype: toRealFloat, cuda: special('gammaincinv'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000, isIterated: true },
   /** The regularized incomplete beta function I(x; a, b), as SciPy's: `a.betainc(b, x)`. NaN where a or b is negative or x outside of 0 to 1. */
-  betainc: { arity: 3, dtype: toRealFloat, cuda: special('betainc'), sample: within(2000, 0.05, 1), numpy: null, cost: 400 },
+  betainc: { arity: 3, dtype: toRealFloat, cuda: special('betainc'), sample: within(2000, 0.05, 1), numpy: null, cost: 400, isIterated: true },
   /** The x of which `betainc(a, b, x)` is the third argument, from 0 to 1, as SciPy's: `a.betaincinv(b, p)`. */
-  betaincinv: { arity: 3, dtype: toRealFloat, cuda: special('betaincinv'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000 },
+  betaincinv: { arity: 3, dtype: toRealFloat, cuda: special('betaincinv'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000, isIterated: true },
   /** The distribution function of Student's t, as SciPy's: `df.stdtr(t)` for df > 0 degrees of freedom. */
-  stdtr: { arity: 2, dtype: toRealFloat, cuda: special('stdtr'), sample: within(2000, 0.5, 10), numpy: null, cost: 400 },
+  stdtr: { arity: 2, dtype: toRealFloat, cuda: special('stdtr'), sample: within(2000, 0.5, 10), numpy: null, cost: 400, isIterated: true },
   /** The quantile of Student's t at the second argument, from 0 to 1, as SciPy's: `df.stdtrit(p)`. */
-  stdtrit: { arity: 2, dtype: toRealFloat, cuda: special('stdtrit'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000 },
+  stdtrit: { arity: 2, dtype: toRealFloat, cuda: special('stdtrit'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000, isIterated: true },
 
   // random words
   /**
@@ -298,7 +298,7 @@ export const OPS = {
    * await seeds.drawGamma(2.5).compute()
    * //=> [3.07227713 3.12447057]
    */
-  drawGamma: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawGamma'), sample: within(64, 0.2, 40), numpy: null, cost: 300 },
+  drawGamma: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawGamma'), sample: within(64, 0.2, 40), numpy: null, cost: 300, isIterated: true },
   /**
    * The logarithm of `drawGamma`, which is finite where a small shape makes the number 0.
    *
@@ -307,7 +307,7 @@ export const OPS = {
    * await seeds.drawLogGamma(1e-5).compute()
    * //=> [ -4646.39109664 -67235.23563949]
    */
-  drawLogGamma: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawLogGamma'), sample: within(256, 0.2, 40), numpy: null, cost: 300 },
+  drawLogGamma: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawLogGamma'), sample: within(256, 0.2, 40), numpy: null, cost: 300, isIterated: true },
   /**
    * A Poisson distributed number of a mean, by a seed: inversion, from 10 on Hörmann's PTRS (1993). -1 of no mean.
    *
@@ -316,7 +316,7 @@ export const OPS = {
    * await seeds.drawPoisson(40.5).compute()
    * //=> [39. 40.]
    */
-  drawPoisson: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawPoisson'), sample: within(0, 0.2, 40), numpy: null, cost: 300 },
+  drawPoisson: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawPoisson'), sample: within(0, 0.2, 40), numpy: null, cost: 300, isIterated: true },
   /**
    * A binomial number of n and p, by a seed: inversion, from n p = 10 on Hörmann's BTRS (1993). -1 of no n and p.
    *
@@ -325,7 +325,7 @@ export const OPS = {
    * await seeds.drawBinomial(lazy([100, 50]), 0.4).compute()
    * //=> [39. 20.]
    */
-  drawBinomial: { arity: 3, dtype: drawn, first: 'uint64', cuda: prelude('drawBinomial'), sample: within(0, 0, 1), numpy: null, cost: 300 },
+  drawBinomial: { arity: 3, dtype: drawn, first: 'uint64', cuda: prelude('drawBinomial'), sample: within(0, 0, 1), numpy: null, cost: 300, isIterated: true },
   /**
    * How many of n elements drawn without replacement are good, of so many good and bad ones, by a seed: one by one where n or
    * the rest is at most 10, else Stadlober's HRUA (1989). -1 of no such numbers.
@@ -335,7 +335,7 @@ export const OPS = {
    * await seeds.drawHypergeometric(lazy([100, 50]), 60, 40).compute()
    * //=> [30. 15.]
    */
-  drawHypergeometric: { arity: 4, dtype: drawn, first: 'uint64', cuda: prelude('drawHypergeometric'), sample: within(0, 0, 1), numpy: null, cost: 300 },
+  drawHypergeometric: { arity: 4, dtype: drawn, first: 'uint64', cuda: prelude('drawHypergeometric'), sample: within(0, 0, 1), numpy: null, cost: 300, isIterated: true },
   /**
    * An angle of von Mises' distribution around 0, of a concentration, by a seed: Best and Fisher (1979). NaN of no
    * concentration.
@@ -345,7 +345,7 @@ export const OPS = {
    * await seeds.drawVonMises(2.5).compute()
    * //=> [0.3139796 1.5738658]
    */
-  drawVonMises: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawVonMises'), sample: within(2 ** 20, 0.2, 40), numpy: null, cost: 300 },
+  drawVonMises: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawVonMises'), sample: within(2 ** 20, 0.2, 40), numpy: null, cost: 300, isIterated: true },
   /**
    * A number of Zipf's distribution by a seed: Devroye's rejection (1986). -1 of a parameter that is not above 1.
    *
@@ -354,7 +354,7 @@ export const OPS = {
    * await seeds.drawZipf(1.5).compute()
    * //=> [2. 3.]
    */
-  drawZipf: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawZipf'), sample: within(0, 1.2, 40), numpy: null, cost: 300 },
+  drawZipf: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawZipf'), sample: within(0, 1.2, 40), numpy: null, cost: 300, isIterated: true },
   /** The natural logarithm with the same bits on every device: what random numbers are made with. */
   portableLog: { arity: 1, dtype: toRealFloat, cuda: prelude('portableLog'), sample: within(8, 0.1, 10), numpy: 'log', cost: 16 },
   /** e raised to each element, with the same bits on every device. */

@@ -297,7 +297,15 @@ describe('measured rates', () => {
   });
 
   it('refuses what is no tape', () => {
-    const none = { name: 'none', words: new Float64Array(3), constants: new Uint8Array(0), ops: [] };
-    expect(() => timeTape(none, 1)).toThrow(/tape/);
+    const none = {
+      name: 'none',
+      words: new Float64Array(3),
+      constants: new Uint8Array(0),
+      ops: [],
+      weights: new Float64Array(0),
+    };
+    expect(() => timeTape(none, 1)).toThrow(/malformed tape/);
+    expect(() => timeTape({ ...none, weights: new Float64Array(1) }, 1)).toThrow(/weights/);
+    expect(() => timeTape({ ...none, weights: undefined } as never, 1)).toThrow(/weights/);
   });
 });

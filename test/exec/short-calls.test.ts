@@ -2,7 +2,7 @@
  * Products and routines of the CPU that take no longer than to wake a thread are computed by the call that asks for them.
  */
 import { describe, expect, it } from 'vitest';
-import { createProgram, runSmall } from '../../src/exec/native/native.js';
+import { createProgram, runSmall, smallResults } from '../../src/exec/native/native.js';
 import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
 import { programOf } from '../../src/exec/run/program.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
@@ -37,6 +37,13 @@ const square = (n: number, count?: number): Lazy =>
   );
 
 const line32 = (n: number): Lazy => lazy(Float32Array.from({ length: n }, (_, k) => (k % 17) + 1));
+
+const gammaOfRows = (rows: number): Lazy => {
+  const sums = line32(8 * rows)
+    .reshape([rows, 8])
+    .sum(1);
+  return sums.gammainc(sums);
+};
 
 /** Products of two rows in a row, each of which is a kernel. */
 const kernels = (count: number): Lazy => {
@@ -107,6 +114,22 @@ describe('calls of the CPU', () => {
     ['Bessel functions of 16,000 elements, whose time nobody measured', false, () => i0(line32(16_000))],
     ['logarithms of 16,000 elements, which may be next to 0', false, () => line32(16_000).log()],
     ['sums of exponentials of 16,000 elements', false, () => line32(16_000).logsumexp()],
+    [
+      'a product beside Bessel functions of 16,000 elements',
+      false,
+      () =>
+        square(64)
+          .matmul(square(64))
+          .add(i0(line32(16_000)).sum()),
+    ],
+    [
+      'a product beside Bessel functions of 100 elements',
+      true,
+      () =>
+        square(64)
+          .matmul(square(64))
+          .add(i0(line32(100)).sum()),
+    ],
     ['tangents of 100,000 elements', false, () => line32(100_000).astype('float64').tan()],
   ])('%s is short: %s', async (_, isShort, of) => {
     expect((await specOf(of())).isShort ?? false).toBe(isShort);
@@ -121,6 +144,41 @@ describe('calls of the CPU', () => {
     const memory = results.map(({ buffer }) => buffer);
     expect(runSmall(program, [new Float64Array(4)], memory, undefined)).toBe(isShort);
     expect([...results[0]!]).toEqual(isShort ? [0, 0, 0, 0] : [1, 1, 1, 1]);
+  });
+
+  it.each<readonly [string, boolean, () => Lazy]>([
+    ['exponentials of 8,000 elements', true, () => line32(8000).exp()],
+    ['sums of exponentials of 8,000 elements', true, () => line32(8000).logsumexp()],
+    ['a softmax of 4,000 elements', true, () => line32(4000).softmax()],
+    ['tangents of 3,500 elements', true, () => line32(3500).tan()],
+    ['tangents of 16,000 elements', false, () => line32(16_000).tan()],
+    ['incomplete gamma functions of 50 elements', true, () => line32(50).gammainc(line32(50))],
+    ['incomplete gamma functions of 200 elements', false, () => line32(200).gammainc(line32(200))],
+    ['incomplete gamma functions of sums of 1,000 rows', false, () => gammaOfRows(1000)],
+    ['incomplete gamma functions of sums of 20 rows', true, () => gammaOfRows(20)],
+    ['gamma functions of 8,000 elements', false, () => line32(8000).gamma()],
+    ['gamma functions of 200 elements', true, () => line32(200).gamma()],
+  ])('%s are computed where they are asked for: %s', async (_, isShort, of) => {
+    const spec = await specOf(of());
+    const bytes = spec.buffers.filter(({ role }) => role === 'input').map(({ byteLength }) => byteLength);
+    const program = createProgram(spec);
+    const results = smallResults(program)!.map((byteLength) => new ArrayBuffer(byteLength));
+    const inputs = bytes.map((byteLength) => new Uint8Array(byteLength));
+    const numbers = new Uint8Array(16 * 64);
+    expect(runSmall(program, inputs, results, numbers)).toBe(isShort);
+  });
+
+  it('have results that the calling thread clears soon, all together', async () => {
+    const sums = (count: number) => {
+      const x = line32(16_384);
+      return Array.from({ length: count }, (_, k) => x.add(k));
+    };
+    const [two, three] = [await specOf(...sums(2)), await specOf(...sums(3))];
+    expect([two, three].map(({ isShort }) => isShort ?? false)).toEqual([true, false]);
+    expect([two, three].map((spec) => smallResults(createProgram(spec)))).toEqual([
+      [65_536, 65_536],
+      undefined,
+    ]);
   });
 
   it('leave loops of elements to a thread, however few elements there are', async () => {

@@ -22,6 +22,7 @@ import {
   STORAGE,
 } from '../../shared/layout.js';
 import { inWindows } from '../cuts/pitch.js';
+import { weightOf } from './op-weights.js';
 import { type Blocking, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
 import { operandsOf } from './tape-fuse.js';
 import type { TapePlan } from './tape-plan.js';
@@ -33,6 +34,8 @@ import { squareKernel, squareOffsets, type Triangle } from './tape-triangle.js';
 export interface TapeText {
   readonly words: Float64Array;
   readonly ops: readonly string[];
+  /** Of each op, in light instructions (`op-weights.ts`). */
+  readonly weights: Float64Array;
 }
 
 /** The name by which a map is a loop of each element. */
@@ -65,7 +68,8 @@ class Encoder {
     this.sections();
     this.put(triangle === undefined ? 0 : 1);
     if (triangle !== undefined) this.triangle(triangle);
-    return { words: Float64Array.from(this.words), ops: this.ops };
+    const { words, ops } = this;
+    return { words: Float64Array.from(words), ops, weights: Float64Array.from(ops, weightOf) };
   }
 
   /** Where results belong, and the tape that has them in squares. */

@@ -146,7 +146,7 @@ export function encodeFor(source: Kernel, threads: number): TapeSpec {
 export const encodePhases = (source: Kernel): TapeSpec => encoded(source, phaseLayout(source));
 
 function encoded(source: Kernel, { code }: TapeLayout): TapeSpec {
-  const { words, ops, constants } = code();
+  const { words, ops, weights, constants } = code();
   const fixed = givenToLoops(source);
   const bytes = new DataView(new ArrayBuffer(constants.length * CONSTANT_BYTES));
   const numbers = constants.map((position, k) => {
@@ -163,6 +163,7 @@ function encoded(source: Kernel, { code }: TapeLayout): TapeSpec {
     constants: new Uint8Array(bytes.buffer),
     numbers: numbers.some((at) => at >= 0) ? Int32Array.from(numbers) : undefined,
     ops,
+    weights,
   };
 }
 

@@ -8,7 +8,7 @@ import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { deviceNamed } from '../targets/device.js';
-import { bytesOver, isInHeap, MOST_COPIED_BYTES, MOST_SMALL_BYTES } from './host-memory.js';
+import { areSmall, bytesOver, isInHeap, MOST_COPIED_BYTES } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, settled, typed } from './native-addon.js';
 import type {
   FileOutput,
@@ -213,7 +213,7 @@ class LoadedProgram implements NativeProgram {
     );
     const ofOurs = this.#byteLengths.filter((byteLength) => byteLength > MOST_COPIED_BYTES);
     this.resultBytes = this.isOnHost ? ofOurs.reduce((sum, byteLength) => sum + byteLength, 0) : 0;
-    this.#isSmall = this.isOnHost && this.#byteLengths.every((byteLength) => byteLength <= MOST_SMALL_BYTES);
+    this.#isSmall = this.isOnHost && areSmall(this.#byteLengths);
   }
 
   get isOnHost(): boolean {

@@ -1,18 +1,20 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
 import { availableParallelism } from 'node:os';
+import { weightOf } from '../../codegen/cpu/op-weights.js';
 import { encodeFor, encodePhases, encodeTape, type TapeSpec, tapeBy } from '../../codegen/cpu/tape.js';
 import type { Walk } from '../../codegen/cpu/tape-plan.js';
 import { classOf } from '../../codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import { sizesOf } from '../../fusion/kernel/algebra.js';
-import { costOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
+import { costOf, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { config } from '../../host/config.js';
 import { once } from '../../host/once.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
+import { MOST_SMALL_BYTES_OF_ALL } from '../native/host-memory.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
 import { cpuRates } from './cpu-probes.js';
@@ -60,8 +62,11 @@ const SHORT_BESIDE_CALLS = 5e-5;
 /** Of kernels alone: to wake a thread takes as long. */
 const SHORT_ALONE = 2e-5;
 
+/** Instructions times elements of those of which some may take longer than predicted: as many as `kShortWork` of the addon. */
+const SHORT_WORK = 5e4;
+
 /**
- * Instructions times elements of kernels alone: of fewer the addon knows that they are short, and of more none is predicted to
+ * Instructions times elements of kernels alone, by the weights of their ops: of fewer the addon knows that they are short, and of more none is predicted to
  * be, at 0.02 ns each.
  */
 const KNOWN_WORK = 12_500;
@@ -75,14 +80,17 @@ const MOST_COST = 3;
 const MOST_KERNELS = 8;
 
 /** Whether products, routines and kernels take, all together, no longer than to wake a thread for them. */
-function isShort({ steps }: DevicePlan): boolean {
+function isShort({ steps, buffers }: DevicePlan): boolean {
   const calls = steps.filter((step) => step.kind === 'call');
   const operations = (step: CallStep): number => callRow(step).operations?.(step) ?? Number.POSITIVE_INFINITY;
   if (calls.reduce((sum, step) => sum + operations(step), 0) > SHORT_OPERATIONS) return false;
   const kernels = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel : []));
-  if (calls.length > 0) return isWithin(kernels, SHORT_BESIDE_CALLS);
-  if (kernels.length > MOST_KERNELS || !kernels.every(isSteady)) return false;
   const work = kernels.reduce((sum, kernel) => sum + workOf(kernel), 0);
+  const areSteady = kernels.every(isSteady);
+  if (calls.length > 0) return (areSteady || work <= SHORT_WORK) && isWithin(kernels, SHORT_BESIDE_CALLS);
+  if (kernels.length > MOST_KERNELS || !areSteady) return false;
+  const bytes = buffers.reduce((sum, { role, byteLength }) => sum + (role === 'output' ? byteLength : 0), 0);
+  if (bytes > MOST_SMALL_BYTES_OF_ALL) return false;
   return work > KNOWN_WORK && work <= MOST_WORK && isWithin(kernels, SHORT_ALONE);
 }
 
@@ -93,7 +101,12 @@ const isSteady = ({ tape }: Kernel): boolean =>
     return costOf(i) <= MOST_COST && (reduction === undefined || classOf(reduction) !== 'exponential');
   });
 
-const workOf = (kernel: Kernel): number => product(sizesOf(kernel)) * (kernel.tape.length + 1);
+/** Instructions times elements, by their weights. */
+function workOf(kernel: Kernel): number {
+  let instructions = 1;
+  for (const i of kernel.tape) instructions += Math.max(1, weightOf(opOf(i) ?? reductionOf(i) ?? ''));
+  return product(sizesOf(kernel)) * instructions;
+}
 
 /** Whether kernels are predicted to take one thread no longer than so many seconds. */
 function isWithin(kernels: readonly Kernel[], most: number): boolean {
