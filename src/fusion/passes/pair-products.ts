@@ -10,6 +10,7 @@ import { subscriptsOf } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
 import type { Context } from './lowering-context.js';
 import { isNarrow, narrowReason } from './narrow-products.js';
+import { columnsOf, columnsReason, suitsColumns } from './product-columns.js';
 import type { ChosenWay } from './product-costs.js';
 import { type Operand, type PairProduct, type ProductLabels, productLabelsOf } from './product-labels.js';
 import { type FormedWay, ProductWays } from './product-ways.js';
@@ -112,6 +113,8 @@ export class PairProducts {
       return this.#multiplyAndSum(a, b, groups, true);
     }
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
+    const byColumns = this.#multiplyByColumns({ a, b, groups }, size);
+    if (byColumns !== undefined) return byColumns;
     const plain = this.#ways.plain({ a, b, groups });
     const [left, right] = plain.stacks;
     if (this.#context.inKernel(dtype, left, right, size)) {
@@ -244,6 +247,33 @@ export class PairProducts {
     const parts = { multiply, multiplyInStretches, isNarrow };
     const sum = sumOfThree(this.#editor, way.a.id, way.b.id, parts);
     return { id: sum, labels: this.#ways.resultOf(way, wanted) };
+  }
+
+  /** A product of values of pairs with few columns, or of few rows with these: a sum for each, where they suit it. */
+  #multiplyByColumns({ a, b, groups }: PairProduct, { m, n }: ProductSize): Operand | undefined {
+    const { editor, graph } = this.#context;
+    const isLeft = n <= m;
+    const [pairs, columns, label] = isLeft ? [a, b, groups.n] : [b, a, groups.m];
+    if (label.length !== 1 || !suitsColumns(pairs.id, Math.min(m, n), graph)) return undefined;
+    this.#choose(a, b, groups, 'weft', columnsReason(Math.min(m, n)));
+    const axis = columns.labels.indexOf(label[0]!);
+    const labels = columns.labels.filter((own) => own !== label[0]);
+    const parts = columnsOf(columns.id, axis, editor).map((id) => {
+      const column = { id, labels };
+      const product = isLeft
+        ? this.#multiplyAndSum(pairs, column, { ...groups, n: [] })
+        : this.#multiplyAndSum(column, pairs, { ...groups, m: [] });
+      const { shape } = editor.node(product.id);
+      const line = isLeft ? [...shape, 1] : [1, ...shape];
+      return { id: editor.reshape(product.id, line), labels: product.labels };
+    });
+    const rest = parts[0]!.labels;
+    const kept = isLeft ? [...rest, label[0]!] : [label[0]!, ...rest];
+    const { dtype } = editor.node(a.id);
+    const inputs = parts.map(({ id }) => id);
+    const along = kept.indexOf(label[0]!);
+    const id = editor.add({ kind: 'join', axis: along, dtype, shape: this.#shape(kept), inputs });
+    return { id, labels: kept };
   }
 
   /** `unrolled`: the sum is written out. */

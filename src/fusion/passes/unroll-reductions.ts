@@ -37,6 +37,7 @@ import { COMBINING_OPS, isExactReduction, SHORT_REDUCTION } from '../../graph/re
 import type { Slices } from '../../host/slices.js';
 import { type LeafMap, LeafMaps } from '../partition/leaf-maps.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
+import { isOfPairs } from './pair-values.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { splitRoots } from './split-joins.js';
 import { type SumOrder, SumOrders } from './sum-orders.js';
@@ -45,9 +46,8 @@ import { type SumOrder, SumOrders } from './sum-orders.js';
 export const MAX_UNROLLED_COST = 512;
 /** Nodes of an expression that are searched for short reductions. */
 const MAX_NODES = 128;
-/** Terms of a short reduction for each pair of rows, and how many more pairs than elements of these there are at least. */
-const MAX_PAIR_TERMS = 4;
-const LEAST_PAIRS = 8;
+/** Terms of a short reduction for each pair of rows. */
+export const MAX_PAIR_TERMS = 4;
 /**
  * Elements that several reductions reduce which compute short ones themselves. Of long rows of pairs a CPU takes longer: sums and
  * maxima of 2000² Gaussian kernels of 8 coordinates 21 ms of processor time for 7.4 of stored ones, the nearest of 16 centres and its
@@ -366,18 +366,7 @@ class OwnExpression {
   /** Whether a short reduction has far more elements than what it is computed from. */
   #isOfPairs(node: GraphNodeOf<'reduce'>, input: GraphNode): boolean {
     if (lengthOf(node, input) > MAX_PAIR_TERMS) return false;
-    const seen = new Set<number>();
-    const open = [input.id];
-    let read = 0;
-    for (let id = open.pop(); id !== undefined; id = open.pop()) {
-      if (seen.has(id)) continue;
-      seen.add(id);
-      const below = this.#editor.node(id);
-      if (isComputed(below)) open.push(...below.inputs);
-      else read += sizeOfShape(below.shape);
-      if (seen.size > MAX_NODES || LEAST_PAIRS * read > sizeOfShape(node.shape)) return false;
-    }
-    return true;
+    return isOfPairs(input.id, sizeOfShape(node.shape), (id) => this.#editor.node(id));
   }
 
   /** The reduction as it is best written, in parts where its coordinates share distances. */
