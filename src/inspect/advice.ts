@@ -9,6 +9,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Shift, transpose or slice the inputs of the first step instead of its result, where computing that again costs less than these bytes.',
   'read-around':
     'Leave it: the second step reads several elements of the value for each of its own, as neighbours, and computing all of these again is estimated to take longer than these bytes.',
+  'looked-up':
+    'Leave it: the second step reads the value at places that depend on data, as in a table, which is computed once for all of them.',
   'domain-mismatch':
     'Bring both steps to one shape and reduce them over the same axes, if these bytes matter; values of each element and of each row are stored by different steps.',
   'broadcast-recompute':
@@ -16,7 +18,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   'nested-reduction':
     'Reduce all axes in one call, x.sum([0, 1]) for x.sum(0).sum(), where the order of the sums does not matter.',
   'reduced-first':
-    'Leave it: the second step reduces along an axis of the results of the first, and needs all of these before it begins.',
+    'Leave it: each element that the second step reduces is a reduction of the first one, with a walk of its own; kernels write out short ones alone, and read others from memory.',
   'row-too-long':
     'Lay the array out so that the axis that is reduced is the last one, or shorten that axis, so that a row stays on the chip between its two walks.',
   'too-few-rows':

@@ -265,9 +265,10 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges: edgesOf(partition, positions, bytesByLabel(plan))
-      .filter(isInMemory(plan))
-      .filter(isReadBehind(steps)),
+    edges: ofReaders(
+      steps,
+      edgesOf(partition, positions, bytesByLabel(plan)).filter(isInMemory(plan)).filter(isReadBehind(steps)),
+    ),
     readings: readingsOf(partition, positions, bytesByLabel(plan)),
     results: plan.values.filter(({ role }) => role === 'output').map(({ label }) => label),
     bytesRead: total(steps, 'bytesRead'),
@@ -397,6 +398,24 @@ const isReadBehind =
   (steps: readonly ExplainedStep[]) =>
   ({ buffer, from }: ExplainedEdge): boolean =>
     steps.some(({ reads }, k) => k > from && reads.includes(buffer));
+
+/**
+ * The edges to the steps that read the values: a kernel that a routine is given for its maps, or that runs as several steps,
+ * is at another one of them, or at two.
+ */
+function ofReaders(steps: readonly ExplainedStep[], edges: readonly ExplainedEdge[]): ExplainedEdge[] {
+  const known = new Map<string, ExplainedEdge>();
+  for (const edge of edges) {
+    const { buffer, from, to } = edge;
+    const isRead = to >= 0 && steps[to]!.reads.includes(buffer);
+    const readers = [...steps.keys()].filter((k) => k > from && steps[k]!.reads.includes(buffer));
+    for (const reader of isRead || readers.length === 0 ? [to] : readers) {
+      const key = `${buffer} ${from} ${reader}`;
+      if (!known.has(key)) known.set(key, { ...edge, to: reader });
+    }
+  }
+  return [...known.values()];
+}
 
 const bytesByLabel = ({ values }: Plan): Map<string, number> =>
   new Map(values.map(({ label, byteLength }) => [label, byteLength]));

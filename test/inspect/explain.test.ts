@@ -27,6 +27,12 @@ function here(): string {
 
 const x = lazy(new Float32Array(1 << 20), { shape: [1 << 18, 4] });
 
+/** The products of the columns of a matrix, without their means. */
+function centredProduct(y: Lazy): Lazy {
+  const centred = y.sub(y.mean(0));
+  return centred.transpose().matmul(centred);
+}
+
 describe('explain', () => {
   it('counts bytes and kernels of a fused chain', () => {
     const e = x.mul(2).exp().sum(1).explain({ device: 'cpu' });
@@ -202,6 +208,33 @@ describe('explain', () => {
     expect(reasonsOf(y.sum(1).max())).toEqual(['reduced-first']);
     expect(reasonsOf(y.sum(1).sqrt().sum())).toEqual(['reduced-first']);
     expect(reasonsOf(y.sub(y.sum(0)).square().sum(1))).toEqual(['reduced-first']);
+  });
+
+  it.each([
+    ['a covariance of columns by their means', 'needs-result', (y: Lazy) => centredProduct(y.reshape(-1, 8))],
+    [
+      'differences of sums',
+      'read-around',
+      (y: Lazy) =>
+        y
+          .sum(1)
+          .slice([1, null])
+          .sub(y.sum(1).slice([0, -1])),
+    ],
+    ['a table of what is added up', 'looked-up', (y: Lazy) => y.sum(1).take(lazy(new Int32Array(4096)))],
+  ] as const)('does not ask for a slice of the input of %s', (_, reason, build) => {
+    const { edges } = build(x.reshape(16_384, 64)).explain({ device: 'cpu' });
+    expect(new Set(edges.map((edge) => edge.reason))).toEqual(new Set([reason]));
+  });
+
+  it('names the steps that read a value where routines have maps and reductions of it', () => {
+    const grown = x.reshape(-1).add(1).cumulativeProd();
+    const { edges, steps } = grown.div(grown.cumulativeMax()).sub(1).min().explain({ device: 'cpu' });
+    expect(edges).not.toHaveLength(0);
+    for (const { buffer, from, to } of edges) {
+      expect(steps[from]!.writes).toContain(buffer);
+      expect(steps[to]!.reads).toContain(buffer);
+    }
   });
 
   it('says that products and attention compute from memory', () => {

@@ -29,9 +29,13 @@ export function mergeVertically(
   isLiveOut: IsLiveOut,
 ): Merge {
   const loads = consumer.loadsOf(key);
-  if (isReadAround(producer, loads)) return fail('read-around');
-  if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
-    return fail('read-elsewhere');
+  if (loads.some(({ index }) => index !== undefined)) return fail('looked-up');
+  // A mean of columns, which a covariance reads for both of its axes, is needed before these are read again.
+  if (loads.length > 1)
+    return fail(
+      producer.reduced.length > 0 && readsAlike(producer, consumer) ? 'needs-result' : 'read-around',
+    );
+  if (loads.length !== 1 || loads[0]!.bounds.length > 0) return fail('read-elsewhere');
   const store = producer.storeOf(key);
   const aligned = store && align(producer, consumer, store.access, loads[0]!);
   if (aligned === undefined) return fail('read-elsewhere');
@@ -58,6 +62,10 @@ export function mergeVertically(
   const full = matchRows(aligned);
   return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut);
 }
+
+/** Whether some array is read by both. */
+const readsAlike = (first: MutableKernel, second: MutableKernel): boolean =>
+  first.uses.some(({ buffer, loads }) => loads.length > 0 && second.loadsOf(buffer.key).length > 0);
 
 /**
  * Pairs the producer's reduced axes with the consumer's open ones, and checks that some input is then shared.

@@ -7,9 +7,11 @@ import type { MutableKernel } from './mutable-kernel.js';
 
 /** Why two kernels stay apart. Stable codes: `explain()` reports one for each edge that was not fused. */
 export type Reason =
-  /** The consumer reads the value at another place than where it is made (shifted, transposed, gathered). */
+  /** The consumer reads the value at another place than where it is made (shifted, transposed). */
   | 'read-elsewhere'
-  /** The consumer reads a map at several places, at each of which it would be computed again. */
+  /** The consumer reads the value at places that depend on data. */
+  | 'looked-up'
+  /** The consumer reads the value at several places, at each of which it would be computed again. */
   | 'read-around'
   /** The consumer walks a domain that does not line up with the producer's. */
   | 'domain-mismatch'
@@ -17,7 +19,7 @@ export type Reason =
   | 'broadcast-recompute'
   /** A reduction of the results of the same reduction over other axes. */
   | 'nested-reduction'
-  /** A reduction along an axis of the results of another one, all of which it needs first. */
+  /** A reduction along an axis of the results of another one, each of which has a walk of its own. */
   | 'reduced-first'
   /** A row that is reduced and read again is too long to stay on the chip. */
   | 'row-too-long'
@@ -49,7 +51,7 @@ export type Reason =
   | 'no-shared-input'
   /** Siblings, or a step and its reader, that reduce over different axes. */
   | 'other-axes'
-  /** A step that needs a result of the other, perhaps through others, and reads what that has read again: it is long. */
+  /** A step that needs a result of the other, perhaps through others, and reads what that has read again. */
   | 'needs-result'
   /** Siblings of so many others that read the array that they were not compared. */
   | 'many-readers';
