@@ -123,8 +123,26 @@ class SweepRun {
           window.rows > 1 ? (window.rows - 1) * track.buffer.slotPitch + window.rowBytes : span;
       view = {reinterpret_cast<std::byte*>(place.base), first, first + length};
       if (track.buffer.direction == SweepDirection::in || window.rows == 0) continue;
+      if (track.buffer.direction == SweepDirection::local && window.copies) {
+        carry(track, tile);
+        continue;
+      }
       if (host::poison() && !isAddedTo(track, tile)) poison(track, window);
     }
+  }
+
+  // Moves what the window before has of this one to its place here; nothing else of the slot is defined.
+  void carry(const Track& track, int64_t tile) {
+    const SweepWindow& before = track.buffer.windows[tile - 1];
+    const SweepWindow& window = track.buffer.windows[tile];
+    const size_t length =
+        std::min(before.first + before.rowBytes, window.first + window.rowBytes) - window.first;
+    std::byte* const to = slotOf(track, window);
+    std::memmove(to, slotOf(track, before) + (window.first - before.first), length);
+    if (!host::poison()) return;
+    std::byte* const slot = reinterpret_cast<std::byte*>(weft::slotOf(track.buffer, window.slot, arena_));
+    std::memset(slot, 0xff, static_cast<size_t>(to - slot));
+    std::memset(to + length, 0xff, track.buffer.slotByteLength - static_cast<size_t>(to - slot) - length);
   }
 
   // Whether the tile goes on with what the one before has left in the slot.

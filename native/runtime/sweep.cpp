@@ -90,6 +90,20 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
   return window;
 }
 
+// Windows that begin with what the ones before have of them.
+void checkCarried(const SweepBuffer& buffer, const std::string& field) {
+  if (buffer.direction != SweepDirection::local) return;
+  for (size_t tile = 0; tile < buffer.windows.size(); tile++) {
+    const SweepWindow& window = buffer.windows[tile];
+    if (!window.copies || window.rows == 0) continue;
+    const SweepWindow* const before = tile == 0 ? nullptr : &buffer.windows[tile - 1];
+    if (before == nullptr || before->slot != window.slot || before->rows != 1 || window.rows != 1 ||
+        liesInRows(buffer, window) || before->first > window.first ||
+        before->first + before->rowBytes < window.first)
+      reject(item(field + ".windows of tile ", tile), "a stretch that begins in the one before");
+  }
+}
+
 SweepDirection readDirection(const Fields& fields, Role role) {
   const std::string text = fields.text("direction");
   // Buffers that are only in slots have nothing to be copied from or to; of the others, those that are
@@ -120,6 +134,7 @@ SweepBuffer readBuffer(const Fields& fields, int64_t tiles, const Program& progr
   buffer.windows.reserve(static_cast<size_t>(tiles));
   for (int64_t tile = 0; tile < tiles; tile++)
     buffer.windows.push_back(readWindow(table, tile, buffer, spec.byteLength, fields.path()));
+  checkCarried(buffer, fields.path());
   return buffer;
 }
 

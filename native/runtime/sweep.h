@@ -16,7 +16,9 @@ class Fields;
 // touch it.
 struct SweepWindow {
   int slot;
-  // Whether to copy it in before the tile, or out after it; if not, it is there, or not wanted yet.
+  // Whether to copy it in before the tile, or out after it; if not, it is there, or not wanted yet. Of a
+  // value that the sweep makes, on the CPU: whether it begins with what the window of the tile before has of
+  // it.
   bool copies;
   size_t first, rowBytes, rows, pitch;
 };

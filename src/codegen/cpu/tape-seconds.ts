@@ -46,6 +46,39 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   );
 }
 
+/** A kernel some of whose values pass through memory in panels, which stay in caches. */
+export interface InPanels {
+  readonly panels: number;
+  readonly panelByteLength: number;
+  /** Bytes that it reads and writes of those values, in all panels together. */
+  readonly read: number;
+  readonly written: number;
+}
+
+/** As `secondsOfTape`, of a kernel that runs panel by panel. */
+export function secondsInPanels(
+  kernel: Kernel,
+  { panels, panelByteLength, read, written }: InPanels,
+  rates: TapeRates,
+): number {
+  const tally = tallyOfKernel(kernel);
+  const threads = threadsOf(tally, rates);
+  const moved = movedBy(kernel);
+  const streamed = Math.max(0, moved.streamed - written);
+  const around = memoryRateOf(rates, moved.held, threads);
+  const inside = memoryRateOf(rates, Math.min(moved.held, panelByteLength), threads);
+  const past = sharedAmong(threads, rates) * rates.streamed * streamed;
+  const moving =
+    around.read * Math.max(0, moved.bytesRead - read) +
+    around.write * Math.max(0, moved.bytesWritten - written - streamed) +
+    inside.read * read +
+    inside.write * written +
+    NOT_BESIDE * past;
+  const working = workNanoseconds(kernel, tally, rates) / threads;
+  const forks = (threads > 1 ? rates.fork : 0) * panels;
+  return NANOSECOND * (forks + Math.max(working + moving, past));
+}
+
 /** Threads that are busy all the time: three tasks take two threads as long as four would, and keep 1.5 of them busy. */
 export function threadsOf({ tasks, ofBlocks }: TapeTally, { threads }: TapeRates): number {
   const isSplit = ofBlocks !== undefined && threads > 1 && ofBlocks.tiles < TILES_OF_THREAD * threads;

@@ -168,7 +168,7 @@ export interface SweepStep {
 
 /**
  * Walks tiles in order: copies windows in, runs the body on its ranges, copies windows out; copies overlap
- * other tiles' work.
+ * other tiles' work. On the CPU a window of a value may begin with what the one before has of it.
  */
 export interface SweepSpec {
   readonly kind: 'sweep';

@@ -49,6 +49,31 @@ export interface PanelChoice {
   readonly again: number;
 }
 
+/** Kernels of which some read what others make at neighbouring places, beside storing all of that. */
+export interface NeighbourChoice {
+  readonly kernels: readonly KernelNeighbours[];
+  readonly tiles: number;
+  /** Of the values' panels together, and moved from panel to panel. */
+  readonly panelByteLength: number;
+  readonly carried: number;
+}
+
+export interface KernelNeighbours {
+  readonly kernel: Kernel;
+  /** Bytes that it reads and writes of values that pass in panels. */
+  readonly read: number;
+  readonly written: number;
+}
+
+/** When and in what size values of stencils pass through memory in panels. */
+export interface NeighbourModel {
+  readonly byteLength: number;
+  /** Of values that are large enough. */
+  readonly leastBytes: number;
+  /** Why they pass in panels; `undefined`: they do not. */
+  readonly choose: (choice: NeighbourChoice) => string | undefined;
+}
+
 /** When and in what size products pass through memory in panels. */
 export interface PanelModel {
   /** Of a product's panel: so many that it stays in a cache. */
@@ -59,6 +84,8 @@ export interface PanelModel {
   readonly leastBytes: number;
   /** Why a product is computed in panels; `undefined`: it is not. */
   readonly choose: (choice: PanelChoice) => string | undefined;
+  /** Of values that kernels make for kernels; without it, those are stored. */
+  readonly neighbours?: NeighbourModel | undefined;
 }
 
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */

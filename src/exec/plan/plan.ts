@@ -68,8 +68,8 @@ export interface SweepWindows {
   /** Bytes from row to row in a slot, for windows of several rows; else 0. */
   readonly slotPitch: number;
   /**
-   * For each tile: slot, whether to copy (0 or 1), first byte, bytes of a row, rows, bytes from row to row in
-   * the whole buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses
+   * For each tile: slot, whether to copy (0 or 1; `local`: whether it begins with what the window before has of it, which
+   * is moved there), first byte, bytes of a row, rows, bytes from row to row in the whole buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses
    * are as aligned as in the whole buffer; one of several rows at the slot's start. Kernels get the address
    * that the whole buffer's first byte would have (for several rows: with rows `slotPitch` apart).
    */

@@ -107,10 +107,10 @@ function stagesOf(step: Step): Stage[] {
 
 function sweepStage(sweep: SweepStep): Stage {
   const bytes = new Float64Array(sweep.tiles);
-  for (const { windows } of sweep.windows)
+  for (const { windows, direction } of sweep.windows)
     for (let t = 0; t < sweep.tiles; t++) {
       const at = t * WINDOW_FIELDS;
-      if (windows[at + WINDOW.copies] === 1)
+      if (direction !== 'local' && windows[at + WINDOW.copies] === 1)
         bytes[t]! += windows[at + WINDOW.width]! * windows[at + WINDOW.rows]!;
     }
   for (let t = 1; t < sweep.tiles; t++) bytes[t]! += bytes[t - 1]!;

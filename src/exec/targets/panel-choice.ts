@@ -3,12 +3,14 @@
  * The choice depends on the product and its readers alone, so that the same bits come of any budget.
  */
 
+import { unmeasuredRates } from '../../codegen/cpu/tape-rates.js';
+import { secondsInPanels, secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import { formatMicroseconds } from '../../graph/format.js';
 import { config } from '../../host/config.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { cpuInfo } from '../native/native.js';
-import type { PanelChoice, PanelModel } from '../plan/device-model.js';
+import type { NeighbourChoice, NeighbourModel, PanelChoice, PanelModel } from '../plan/device-model.js';
 import type { KernelStep } from '../plan/plan.js';
 
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
@@ -29,6 +31,11 @@ const WORTH = 1.01;
 const MANY_BYTES = 4 * 2 ** 30;
 const WORTH_MANY = 1.1;
 
+/** The part of its time that a chain of kernels may lose for the memory that its values do not take. */
+const WORTH_AROUND = 1.02;
+/** Bytes a second that one thread moves within a cache. */
+const MOVED_RATE = 1e10;
+
 /** Times that bytes read again count, beside bytes that are not stored: as measured on two cores of an EPYC. */
 const AGAIN = 32;
 
@@ -38,7 +45,9 @@ function model(least: number, own: Omit<PanelModel, 'leastBytes'>): PanelModel |
   if (set === 0) return undefined;
   const leastBytes = LEAST_PANELS * (set ?? least);
   if (set === undefined) return { leastBytes, ...own };
-  return { ...own, leastBytes, bytesOf: () => set, choose: () => 'WEFT_PANEL_BYTES is set' };
+  const choose = (): string => 'WEFT_PANEL_BYTES is set';
+  const neighbours = own.neighbours && { byteLength: set, leastBytes, choose };
+  return { ...own, leastBytes, bytesOf: () => set, choose, neighbours };
 }
 
 export const cudaPanels = (): PanelModel | undefined =>
@@ -49,7 +58,34 @@ export const cudaPanels = (): PanelModel | undefined =>
  * the parts of a sum in another order than the whole, as operands in panels would have it.
  */
 export const cpuPanels = (): PanelModel | undefined =>
-  model(CPU_PANEL, { bytesOf: bytesOnCpu, ofOperands: cpuInfo().blas === null, choose: chooseOnCpu });
+  model(CPU_PANEL, {
+    bytesOf: bytesOnCpu,
+    ofOperands: cpuInfo().blas === null,
+    choose: chooseOnCpu,
+    neighbours: NEIGHBOURS,
+  });
+
+const NEIGHBOURS: NeighbourModel = {
+  byteLength: CPU_PANEL,
+  leastBytes: LEAST_PANELS * CPU_PANEL,
+  choose: chooseAround,
+};
+
+/** By the predicted times of kernels, at rates that no measurement changes. */
+function chooseAround({ kernels, tiles, panelByteLength, carried }: NeighbourChoice): string | undefined {
+  const rates = unmeasuredRates(cpuInfo().threads);
+  const whole = kernels.reduce((sum, { kernel }) => sum + secondsOfTape(kernel, rates), 0);
+  const passed = { panels: tiles, panelByteLength };
+  const inPanels = kernels.reduce(
+    (sum, { kernel, read, written }) => sum + secondsInPanels(kernel, { ...passed, read, written }, rates),
+    movedAlong(carried),
+  );
+  if (inPanels > WORTH_AROUND * whole) return undefined;
+  return `about ${formatMicroseconds(inPanels)}, as a whole ${formatMicroseconds(whole)}`;
+}
+
+/** Of elements that one thread moves within a cache. */
+const movedAlong = (bytes: number): number => bytes / MOVED_RATE;
 
 const bytesOnCpu = (product: CallStep | KernelStep): number =>
   product.kind === 'kernel'

@@ -6,6 +6,7 @@
  *                                                         the units of the maxima that read these rows
  */
 import type { Slices } from '../../host/slices.js';
+import { CarriedTiles } from './carried-tiles.js';
 import type { Cut } from './sweep-cuts.js';
 import { type SizedSweep, type SlotRules, slotBytes, slotsOfTiles } from './sweep-slots.js';
 import { firstWhere, type Span, type SweptTask, type Tile, tileOfParts } from './sweep-windows.js';
@@ -23,6 +24,8 @@ export interface PanelTiles {
   readonly sized: SizedSweep;
   /** The product's units in all tiles together, relative to its own. */
   readonly repeated: number;
+  /** Bytes of values that are moved from tile to tile. */
+  readonly carried: number;
 }
 
 /**
@@ -40,7 +43,9 @@ export function* panelTiles(
   const least = Math.ceil(cut.units / MOST_PANELS);
   const wanted = Math.max(1, least, Math.floor((bytes * cut.units) / all));
   const places = new Places(tasks, rules);
-  const bounds = boundsOf(cut.units, cut.period ?? cut.units, wanted, places.step(MOST_HELD * wanted));
+  // Nothing is computed twice that is carried along, wherever panels end.
+  const step = rules.carries === true ? 1 : places.step(MOST_HELD * wanted);
+  const bounds = boundsOf(cut.units, cut.period ?? cut.units, wanted, step);
   const ends: (readonly number[] | undefined)[] = [];
   for (const [k, { isKept }] of tasks.entries()) {
     const own: number[] = [];
@@ -50,6 +55,8 @@ export function* panelTiles(
     }
     ends.push(isKept ? own : undefined);
   }
+  const held = MOST_HELD * Math.max(bytes, all / MOST_PANELS);
+  if (rules.carries === true) return yield* carriedPanels(tasks, rules, ends, held);
   const tiles: Tile[] = [];
   let computed = 0;
   for (let t = 0; t + 1 < bounds.length; t++) {
@@ -66,17 +73,44 @@ export function* panelTiles(
     if (computed > MOST_REPEATED * cut.units) return undefined;
     tiles.push(tile);
   }
+  const sized = yield* sweepOf(tasks, rules, tiles, held);
+  return sized && { sized, repeated: computed / cut.units, carried: 0 };
+}
+
+/** Panels whose steps go on where those of the panel before stopped; `ends`: of each task whose results are kept. */
+function* carriedPanels(
+  tasks: readonly SweptTask[],
+  rules: SlotRules,
+  ends: readonly (readonly number[] | undefined)[],
+  held: number,
+): Slices<PanelTiles | undefined> {
+  const maker = new CarriedTiles(tasks, rules);
+  const tiles: Tile[] = [];
+  const { length } = ends.find((own) => own !== undefined)!;
+  for (let t = 1; t < length; t++) {
+    if (t % PANELS_OF_SLICE === 0) yield;
+    const tile = maker.next(ends.map((own) => own?.[t]));
+    if (tile === undefined) return undefined;
+    let bytes = 0;
+    for (const [buffer, { width }] of tile.windows) bytes += rules.isWindowed(buffer) ? width : 0;
+    if (bytes > held) return undefined;
+    if (tile.spans.some((span) => span !== undefined)) tiles.push(tile);
+  }
+  const sized = yield* sweepOf(tasks, rules, tiles, held);
+  return sized && { sized, repeated: 1, carried: maker.carriedBytes };
+}
+
+/** The sweep over some tiles, of which there are several; `undefined`: their slots take more than `most` bytes. */
+function* sweepOf(
+  tasks: readonly SweptTask[],
+  rules: SlotRules,
+  tiles: readonly Tile[],
+  most: number,
+): Slices<SizedSweep | undefined> {
   if (tiles.length < 2) return undefined;
   const slots = yield* slotsOfTiles(tasks, tiles, rules);
-  if (slotBytes(slots) > MOST_HELD * Math.max(bytes, all / MOST_PANELS)) return undefined;
-  const { pitches } = rules;
-  const sized: SizedSweep = {
-    tasks,
-    pitches,
-    tiles: { length: tiles.length, at: (t) => tiles[t] },
-    slots,
-  };
-  return { sized, repeated: computed / cut.units };
+  if (slotBytes(slots) > most) return undefined;
+  return { tasks, pitches: rules.pitches, tiles: { length: tiles.length, at: (t) => tiles[t] }, slots };
 }
 
 /** Whether units are of one period, or of whole ones. */
@@ -88,14 +122,14 @@ const isOneRange = ([first, last]: Span, { units, period = units }: Cut): boolea
 class Places {
   readonly #tasks: readonly SweptTask[];
   readonly #rules: SlotRules;
-  /** By task: the value in panels that it reads, of the first what it writes. */
+  /** By task: the value in panels that it reads, or makes; of the first, that it makes. */
   readonly #values: readonly number[];
 
   constructor(tasks: readonly SweptTask[], rules: SlotRules) {
     this.#tasks = tasks;
     this.#rules = rules;
     this.#values = tasks.map(
-      ({ task: { reads, writes } }, k) => (k === 0 ? writes : reads).find(rules.isWindowed)!,
+      ({ task: { reads, writes } }, k) => (k === 0 ? writes : [...reads, ...writes]).find(rules.isWindowed)!,
     );
   }
 
@@ -126,7 +160,8 @@ class Places {
     const { cut } = this.#tasks[task]!.task;
     const value = this.#values[task]!;
     const touches = cut.touches(unit, unit + 1, this.#rules.pitches);
-    const touched = (task === 0 ? touches.writes : touches.reads).find(({ buffer }) => buffer === value);
+    const near = task === 0 ? touches.writes : [...touches.reads, ...touches.writes];
+    const touched = near.find(({ buffer }) => buffer === value);
     const first = touched?.first ?? 0;
     const pitch = this.#rules.pitches.get(value);
     const { byteLengthOf } = this.#rules;

@@ -9,19 +9,22 @@
  * On the CPU so are operands of products that a kernel computes, which are larger than what is read again for each panel:
  * f(x) @ w, or exp(-|x - y|²) @ w of the distances of all pairs.
  *
+ * So are values of kernels that kernels read, as stencils of stencils do (`neighbour-chains.ts`).
+ *
  * That is a sweep whose inputs and results are on the device as a whole, so that a panel has the bits of the whole as
  * any tile has; the size of panels depends on the steps alone, not on a budget. Called by `device-planner.ts`.
  */
 import type { Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
-import type { DeviceModel, PanelModel } from '../plan/device-model.js';
+import type { DeviceModel, NeighbourModel, PanelModel } from '../plan/device-model.js';
 import { planOfInSlices } from '../plan/place.js';
 import type { DevicePlan, KernelStep, Panels, Step } from '../plan/plan.js';
 import { type Stage, stagesOf } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
+import { neighbourChains } from './neighbour-chains.js';
 import { type PanelTiles, panelTiles } from './panel-tiles.js';
 import type { BytePitches, CutTask, Task, Touch } from './sweep-cuts.js';
 import type { SizedSweep, SlotRules } from './sweep-slots.js';
@@ -61,6 +64,15 @@ interface Chain {
   readonly values: ReadonlySet<number>;
 }
 
+/** The parts of a plan before a chain and behind it. */
+interface Sides {
+  readonly before: readonly Item[];
+  readonly after: readonly Item[];
+}
+
+/** The panels of a chain, and the steps that finish its reductions. */
+type Tiled = PanelTiles & { readonly finish: readonly Step[] };
+
 /** The steps of some items in their order, and those that use each buffer: few of many. */
 class StepUses {
   /** Those that are in a sweep over panels. */
@@ -80,6 +92,15 @@ class StepUses {
           else users.push(step);
         }
       }
+  }
+
+  ofBuffer(buffer: number): readonly Step[] {
+    return this.#users.get(buffer) ?? [];
+  }
+
+  /** Steps in their order. */
+  inOrder<S extends Step>(steps: Iterable<S>): S[] {
+    return [...steps].sort((a, b) => this.#positions.get(a)! - this.#positions.get(b)!);
   }
 
   /** The steps that use some buffers, in order; of buffers that are added meanwhile, the later ones. */
@@ -127,19 +148,40 @@ class PanelPlanner {
   /** Computes a step in panels where it is a product for which that is better. */
   *look(step: Step): Slices<void> {
     const chain = this.#chainFrom(step);
-    const place = chain && this.#placeOf(chain);
-    if (chain === undefined || place === undefined) return;
+    if (chain === undefined) return yield* this.#lookAround(step);
+    const place = this.#placeOf(chain);
+    if (place === undefined) return;
     for (const task of this.#tasksOf(chain.product)) {
       const found = yield* this.#tiled(chain, task);
       const panels = found && this.#choose(chain, found);
       if (found === undefined || panels === undefined) continue;
-      const { before, after } = place;
-      const item = { sized: { ...found.sized, panels }, steps: [step, ...chain.followers] };
-      this.#items = [...before, item, ...found.finish.map((one) => ({ step: one })), ...after];
-      this.#uses = undefined;
-      for (const buffer of chain.values) this.#windowed.add(buffer);
+      this.#take(chain, place, found, panels);
       return;
     }
+  }
+
+  /** Computes kernels in panels that read what a kernel makes at neighbouring places, where that is better. */
+  *#lookAround(step: Step): Slices<void> {
+    const { neighbours } = this.#panels;
+    if (neighbours === undefined || step.kind !== 'kernel') return;
+    this.#uses ??= new StepUses(this.#items);
+    for (const chain of neighbourChains(step, this.#buffers, this.#uses, neighbours.leastBytes)) {
+      const place = this.#isReadInBlocks(chain) ? undefined : this.#placeOf(chain);
+      if (place === undefined) continue;
+      yield;
+      const found = yield* this.#carried(chain, neighbours.byteLength);
+      const panels = found && this.#chooseAround(chain, found, neighbours);
+      if (found === undefined || panels === undefined) continue;
+      this.#take(chain, place, found, panels);
+      return;
+    }
+  }
+
+  #take({ product, followers, values }: Chain, { before, after }: Sides, found: Tiled, panels: Panels): void {
+    const item = { sized: { ...found.sized, panels }, steps: [product, ...followers] };
+    this.#items = [...before, item, ...found.finish.map((one) => ({ step: one })), ...after];
+    this.#uses = undefined;
+    for (const buffer of values) this.#windowed.add(buffer);
   }
 
   *plan(): Slices<DevicePlan | undefined> {
@@ -204,13 +246,18 @@ class PanelPlanner {
         values.add(buffer);
       }
     }
+    const chain = { product, followers, values };
+    return followers.length === 0 || this.#isReadInBlocks(chain) ? undefined : chain;
+  }
+
+  /** Whether a step of a chain reads an input block by block as it comes. */
+  #isReadInBlocks({ product, followers }: Chain): boolean {
     const touched = [product, ...followers].flatMap((step) => buffersOf(step).reads);
-    const isRead = touched.some((buffer) => this.#buffers[buffer]!.readInBlocks === true);
-    return followers.length === 0 || isRead ? undefined : { product, followers, values };
+    return touched.some((buffer) => this.#buffers[buffer]!.readInBlocks === true);
   }
 
   /** The parts of the plan before a chain and behind it. `undefined`: a step of it needs what another one leaves. */
-  #placeOf({ product, followers, values }: Chain): { before: Item[]; after: Item[] } | undefined {
+  #placeOf({ product, followers, values }: Chain): Sides | undefined {
     const chain = new Set<Step>([product, ...followers]);
     const touched = new Set<number>();
     const left = new Set<number>();
@@ -231,10 +278,31 @@ class PanelPlanner {
     return { before, after };
   }
 
-  *#tiled(
-    { followers, values }: Chain,
-    product: CutTask,
-  ): Slices<(PanelTiles & { readonly finish: readonly Step[] }) | undefined> {
+  /** Kernels panel by panel, each of which goes on where it stopped; reductions in parts where their rows do not follow. */
+  *#carried({ product, followers, values }: Chain, bytes: number): Slices<Tiled | undefined> {
+    const forms = [product, ...followers].map((step) => this.#formsOf(step));
+    if (forms.some(({ length }) => length === 0)) return undefined;
+    const isOne = forms.every(({ length }) => length === 1);
+    for (const at of isOne ? [0] : [0, -1]) {
+      const ways = forms.map((some) => some.at(at)!);
+      // A value that a reduction reads, or makes, behind its last panel is needed as a whole.
+      const behind = ways.flatMap(([, ...others]) => others);
+      if (behind.some(({ reads, writes }) => [...reads, ...writes].some((buffer) => values.has(buffer))))
+        continue;
+      const tasks = ways.map(([first]) => first as CutTask);
+      const swept = tasks.map((task) => ({
+        task,
+        isKept: task.writes.some((buffer) => !values.has(buffer)),
+      }));
+      const rules = { ...this.#rulesOf(values, new Map()), carries: true };
+      const found = yield* panelTiles(swept, rules, bytes);
+      if (found === undefined) continue;
+      return { ...found, finish: behind.map(({ step }) => step) };
+    }
+    return undefined;
+  }
+
+  *#tiled({ followers, values }: Chain, product: CutTask): Slices<Tiled | undefined> {
     let tasks = [product];
     const finish: Step[] = [];
     let found: PanelTiles | undefined;
@@ -265,15 +333,7 @@ class PanelPlanner {
   }
 
   *#tilesOf(tasks: readonly CutTask[], values: ReadonlySet<number>): Slices<PanelTiles | undefined> {
-    const pitches = pitchesOf(tasks, values);
-    const rules: SlotRules = {
-      isWindowed: (buffer) => values.has(buffer),
-      byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
-      directionOf: () => 'local',
-      slots: { in: 1, out: 1, local: 1 },
-      tileBytes: Number.POSITIVE_INFINITY,
-      pitches,
-    };
+    const rules = this.#rulesOf(values, pitchesOf(tasks, values));
     const swept = tasks.map(
       (task): SweptTask => ({ task, isKept: task.writes.some((buffer) => !values.has(buffer)) }),
     );
@@ -282,6 +342,37 @@ class PanelPlanner {
     const isOpen = ({ writes }: Task): boolean => writes.some((b) => values.has(b) && !read.has(b));
     const kept = swept.map((one, k) => (k > 0 && isOpen(one.task) ? { ...one, isKept: true } : one));
     return yield* panelTiles(kept, rules, this.#panels.bytesOf(tasks[0]!.step as Chain['product']));
+  }
+
+  #rulesOf(values: ReadonlySet<number>, pitches: BytePitches): SlotRules {
+    return {
+      isWindowed: (buffer) => values.has(buffer),
+      byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
+      directionOf: () => 'local',
+      slots: { in: 1, out: 1, local: 1 },
+      tileBytes: Number.POSITIVE_INFINITY,
+      pitches,
+    };
+  }
+
+  #chooseAround(
+    { product, followers, values }: Chain,
+    { sized, carried }: PanelTiles,
+    neighbours: NeighbourModel,
+  ): Panels | undefined {
+    const bytesOf = (buffers: readonly number[]): number =>
+      buffers.reduce((sum, k) => sum + (values.has(k) ? this.#buffers[k]!.byteLength : 0), 0);
+    const panelByteLength = sized.slots.reduce((sum, { slotByteLength }) => sum + slotByteLength, 0);
+    const kernels = [product, ...followers].map((step) => {
+      const { reads, writes } = buffersOf(step);
+      return { kernel: (step as KernelStep).kernel, read: bytesOf(reads), written: bytesOf(writes) };
+    });
+    const work = { kernels, tiles: sized.tiles.length, panelByteLength, carried };
+    const reason = this.#isNeeded ? 'there is no room for the whole' : neighbours.choose(work);
+    const [label] = [...values].map((buffer) => this.#buffers[buffer]!.key);
+    return reason === undefined
+      ? undefined
+      : { label: label!, byteLength: bytesOf([...values]), panelByteLength, reason };
   }
 
   #choose({ product, followers, values }: Chain, { sized, repeated }: PanelTiles): Panels | undefined {

@@ -27,6 +27,8 @@ export interface SlotRules {
   readonly directionOf: (buffer: number, tasks: readonly SweptTask[]) => SweepWindows['direction'];
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
   readonly tileBytes: number;
+  /** Whether windows of values begin with what the tile before has left of them: their slots stay from tile to tile. */
+  readonly carries?: boolean | undefined;
   /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
   readonly pitches: BytePitches;
   /** As of `SweepRules`. */
@@ -294,7 +296,7 @@ function slotsOf(
     const users = tasks.flatMap(({ task }, k) =>
       task.reads.includes(buffer) || task.writes.includes(buffer) ? [k] : [],
     );
-    const inside = direction === 'local';
+    const inside = direction === 'local' && rules.carries !== true;
     const pitch = rules.pitches.get(buffer);
     const isDense = rules.isPartial?.(buffer) === true;
     const slotPitch = pitch === undefined ? 0 : isDense ? width : slotPitchOf(pitch, width, rules);

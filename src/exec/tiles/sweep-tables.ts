@@ -169,7 +169,7 @@ class WindowTable {
   }
 
   /** Adds the next tile; `isOwn`: it begins a part. */
-  add(t: number, { windows, unfinished }: Tile, isOwn: boolean): void {
+  add(t: number, { windows, unfinished, carried }: Tile, isOwn: boolean): void {
     const window = windows.get(this.#buffer);
     if (isOwn) this.#held = undefined;
     const held = this.#held;
@@ -178,7 +178,8 @@ class WindowTable {
     const stays = this.#isUnfinished || isHeld;
     this.#isUnfinished = unfinished?.includes(this.#buffer) === true;
     const leaves = this.#direction === 'out' && !this.#isUnfinished;
-    const copies = window !== undefined && (leaves || (isIn && !stays));
+    const goesOn = carried?.includes(this.#buffer) === true;
+    const copies = window !== undefined && (leaves || goesOn || (isIn && !stays));
     if (this.#slot < 0 || (window !== undefined && !stays)) this.#slot = (this.#slot + 1) % this.#slots;
     if (window !== undefined) this.#held = window;
     const at = t * WINDOW_FIELDS;

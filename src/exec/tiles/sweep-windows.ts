@@ -40,6 +40,8 @@ export interface Tile {
   readonly windows: ReadonlyMap<number, Window>;
   /** Results whose windows the next tile adds to: they are copied out after the last. */
   readonly unfinished?: readonly number[];
+  /** Values whose windows begin with what the window of the tile before has of them. */
+  readonly carried?: readonly number[];
   /** The ranges of its task, where they do not follow from the units. */
   readonly ranges?: Ranges;
 }
@@ -48,6 +50,7 @@ export const RENAMED_TILE: Renaming<Tile> = {
   spans: kept,
   windows: byBuffer,
   unfinished: ofBuffers,
+  carried: ofBuffers,
   ranges: kept,
 };
 
@@ -74,7 +77,7 @@ export function partOf({ task, share }: SweptTask, tile: number, tiles: number):
   return span[1] > span[0] ? span : undefined;
 }
 
-const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
+export const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
   if (a === undefined || b === undefined) return a ?? b;
   return [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
 };
@@ -152,9 +155,15 @@ const alongColumns: Along = ({ first, last, rows }) =>
 /**
  * The units that write what is needed of a buffer. All its elements are written once; so where units before a
  * split point write below it, and those after it above, the units between two split points write all that lies
- * between, and nothing else. Most cuts write as much in every unit: split points are looked for from there on.
+ * between, and nothing else. Most cuts write as much in every unit: split points are looked for from there on. Units of
+ * one period may lie side by side in several rows: split points are then the ends of periods, `inPeriods`.
  */
-function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
+export function coveringUnits(
+  cut: Cut,
+  need: Touch,
+  pitches: BytePitches,
+  inPeriods = false,
+): Span | undefined {
   const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];
   for (const along of ways) {
     const [from, to] = along(need);
@@ -169,9 +178,16 @@ function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | unde
     const [nearFirst, nearLast] = [Math.floor(unitAt(from)), Math.ceil(unitAt(to))];
     const first = lastWhere(0, cut.units - 1, (unit) => endBefore(unit) <= from, nearFirst);
     const last = firstWhere(first + 1, cut.units, (unit) => endBefore(unit) >= to, nearLast);
-    const [start, end] = [endBefore(first), endBefore(last)];
-    const inOrder = start <= startFrom(first) && end <= startFrom(last);
-    if (inOrder && start <= from && end >= to) return [first, last];
+    const isSplit = (unit: number): boolean => endBefore(unit) <= startFrom(unit);
+    const covers = (a: number, b: number): boolean =>
+      isSplit(a) && isSplit(b) && endBefore(a) <= from && endBefore(b) >= to;
+    if (covers(first, last)) return [first, last];
+    const { units, period = 1 } = cut;
+    const whole: Span = [
+      Math.floor(first / period) * period,
+      Math.min(units, Math.ceil(last / period) * period),
+    ];
+    if (inPeriods && covers(...whole)) return whole;
   }
   return undefined;
 }
