@@ -109,7 +109,10 @@ export class LeafMaps {
     const { view, shape } = node;
     if (view.type === 'pad') {
       const { shape: inner } = nodeOf(this.#graph, input);
-      const padded = shape.flatMap((size, axis) => (size === inner[axis] ? [] : [coordinate(node, axis)]));
+      // A rolled axis has its size, and bounds as a padded one.
+      const isWhole = (size: number, axis: number): boolean =>
+        size === inner[axis] && view.before[axis] === 0;
+      const padded = shape.flatMap((size, axis) => (isWhole(size, axis) ? [] : [coordinate(node, axis)]));
       return united([maps, padded]);
     }
     const moved = maps.map((map) => through(view, map, nodeOf(this.#graph, input).shape, shape));
