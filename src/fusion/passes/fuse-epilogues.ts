@@ -10,8 +10,7 @@
  * is computed in the precision of the sums and rounded once, products of a scaled operand are scaled.
  *
  * An epilogue is taken for what the expression is, not for who else reads its parts, so that a result has the bits that it
- * has alone. Products of the same factors with several epilogues are one again where that makes no difference
- * (`share-products.ts`).
+ * has alone. Products that differ by a ReLU alone are one again (`share-products.ts`).
  */
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
 import { type Epilogue, PLAIN } from '../../graph/epilogue.js';
@@ -42,7 +41,7 @@ type Contract = GraphNodeOf<'contract'>;
 const MOST_MATRICES = 65535;
 const MOST_SIDE = 2 ** 31 - 1;
 
-/** The most a call with a gelu may take, against a kernel for the gelu: others that read its product have a call of their own. */
+/** The most a call with a gelu may take, against a kernel for the gelu. */
 const MOST_GELU_CALL = 2;
 
 export const fuseEpilogues = (calls: CallTraits) =>
