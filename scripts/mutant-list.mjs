@@ -335,7 +335,8 @@ export const MUTANTS = [
     file: 'src/fusion/partition/merge.ts',
     // Either of the two checks would do.
     edits: [
-      ["readsInPlace(union) ? limitOf(union, isLiveOut) : 'read-elsewhere'", 'limitOf(union, isLiveOut)'],
+      ['readsElsewhere(union) ?? limitOf(union, isLiveOut)', 'limitOf(union, isLiveOut)'],
+      ['if (loads.length > 1)\n', 'if (loads.length > 99)\n'],
       ['loads.length !== 1 || loads[0]!.bounds.length > 0', 'loads.length === 0'],
     ],
     tests: VALUES,
