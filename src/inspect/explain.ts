@@ -407,9 +407,9 @@ function ofReaders(steps: readonly ExplainedStep[], edges: readonly ExplainedEdg
   const known = new Map<string, ExplainedEdge>();
   for (const edge of edges) {
     const { buffer, from, to } = edge;
-    const isRead = to >= 0 && steps[to]!.reads.includes(buffer);
-    const readers = [...steps.keys()].filter((k) => k > from && steps[k]!.reads.includes(buffer));
-    for (const reader of isRead || readers.length === 0 ? [to] : readers) {
+    const isReader = (k: number): boolean => steps[k]?.reads.includes(buffer) === true;
+    const readers = isReader(to) ? [to] : [...steps.keys()].filter((k) => k > from && isReader(k));
+    for (const reader of readers.length === 0 ? [to] : readers) {
       const key = `${buffer} ${from} ${reader}`;
       if (!known.has(key)) known.set(key, { ...edge, to: reader });
     }

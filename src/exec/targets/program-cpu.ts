@@ -66,8 +66,8 @@ const SHORT_ALONE = 2e-5;
 const SHORT_WORK = 5e4;
 
 /**
- * Instructions times elements of kernels alone, by the weights of their ops: of fewer the addon knows that they are short, and of more none is predicted to
- * be, at 0.02 ns each.
+ * Instructions times elements of kernels alone, by the weights of their ops: of fewer the addon knows that they are short, and of
+ * more none is predicted to be, at 0.02 ns each.
  */
 const KNOWN_WORK = 12_500;
 const MOST_WORK = 1e6;
