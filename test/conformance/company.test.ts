@@ -53,6 +53,9 @@ const ONCE_DIFFERENT = [20_264_480, 20_290_079, 20_290_092, 20_290_108, 20_290_1
 /** One in which a variance read rolled sums as they lie beside others, along one axis, and along two alone. */
 const ONCE_OF_ROLLS = 20_410_232;
 
+/** One of joins in which a sum of short sums, whose slices are permuted, took them from memory, along other axes. */
+const ONCE_OF_PERMUTED_SUMS = 72_879;
+
 async function differencesOf(seed: number, kind: KindName, device: string): Promise<string[]> {
   const found = await differencesIn(companyOf(seed, kind), device);
   return found.flatMap(({ text, isRounding }) =>
@@ -110,6 +113,10 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
 
     it.each(ONCE_DIFFERENT)('have them of the products of seed %i', async (seed) => {
       expect(await differencesOf(seed, 'products', device)).toEqual([]);
+    });
+
+    it('have them where short sums of permuted slices are stored besides', async () => {
+      expect(await differencesOf(ONCE_OF_PERMUTED_SUMS, 'joins', device)).toEqual([]);
     });
 
     it('have them where a rolled array is stored besides', async () => {

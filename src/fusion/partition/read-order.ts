@@ -62,17 +62,22 @@ function sameRows(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, 
   return true;
 }
 
-function sameWalk(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, sizes }: Axes): boolean {
-  if (sizes.length - first < 2) return true;
+const sameWalk = (a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): boolean =>
+  walkIn(axes, a) === walkIn(axes, b);
+
+function walkIn({ first, order, sizes }: Axes, maps: readonly LeafMap[]): string {
+  if (sizes.length - first < 2) return '';
   const reduced: ReducedAxes = { first, sizes: sizes.slice(first) };
   const affineOf = ({ strides }: LeafMap): Affine => ({
     offset: 0,
     strides: order.map((axis) => strides[axis]!),
   });
-  const walk = (maps: readonly LeafMap[]): string =>
-    walkOf(reduced, maps.filter(isLoad).map(affineOf), maps.map(affineOf));
-  return walk(a) === walk(b);
+  return walkOf(reduced, maps.filter(isLoad).map(affineOf), maps.map(affineOf));
 }
+
+/** The walk over the reduced axes of more than one element, counted among these, that some maps ask for, as text. */
+export const walkBy = (root: GraphNodeOf<'reduce'>, shape: Shape, maps: readonly LeafMap[]): string =>
+  walkIn(axesOf(root, shape), maps);
 
 /**
  * Whether both have the same kinds of loads along reduced axes, as often as each other where there are several. How many are
