@@ -28,7 +28,8 @@ import { SHORT_REDUCTION } from '../../graph/reductions.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
 import { isConstant } from './constant-of.js';
-import { isComputed, isUnrolled, lengthOf } from './element-cost.js';
+import { isUnrolled, lengthOf } from './element-cost.js';
+import { isOfPairs } from './pair-values.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 
 type Op = GraphNodeOf<'map'>;
@@ -43,8 +44,6 @@ export function* multiplyAdds(graph: MutableGraph): Slices<void> {
   yield* rewriteInOneWalk(graph, { map: [written], reduce: [ofPairs], repeat: [ofLoop] });
 }
 
-/** Elements of a sum for each of those that are read, from which on it takes longer to compute them than to read. */
-const LEAST_PAIRS = 8;
 /** Nodes of an expression that are looked at. */
 const MOST_NODES = 128;
 /** Nodes between a product and what is added to it, where they are more than views. */
@@ -85,31 +84,20 @@ function pairsOf(
   if (map.kind !== 'map' || !isProduct(map.op) || !isFull(map.dtype)) return undefined;
   const [a, b] = map.inputs as readonly [number, number?];
   const isShort = isUnrolled(node) || lengthOf(node, read) <= SHORT_REDUCTION;
-  return (isShort && (b ?? a) !== a) || !isOfPairs(map, editor) ? undefined : { map, read, views };
+  return (isShort && (b ?? a) !== a) || !areOfPairs(map, editor) ? undefined : { map, read, views };
 }
 
 /** An array by some views, outermost first. */
 const inViews = (array: number, views: readonly GraphNodeOf<'view'>[], editor: Editor): number =>
   views.reduceRight((id, { view, shape }) => editor.view(id, view, shape), array);
 
-function isOfPairs(map: Op, editor: Editor): boolean {
-  const most = sizeOfShape(map.shape) / LEAST_PAIRS;
-  // Whether a short reduction is written out depends on who else reads it.
-  const isInner = (node: GraphNode): boolean =>
-    isComputed(node) ||
-    (node.kind === 'reduce' &&
-      node.monoid === undefined &&
-      lengthOf(node, editor.node(node.inputs[0]!)) <= SHORT_REDUCTION);
-  const seen = new Set([map.id]);
-  let read = 0;
-  // A set's walk meets what is added to it meanwhile.
-  for (const id of seen) {
-    const node = editor.node(id);
-    if (isInner(node)) for (const input of node.inputs) seen.add(input);
-    else read += sizeOfShape(node.shape);
-    if (seen.size > MOST_NODES || read > most) return false;
-  }
-  return true;
+/** Whether products are there for every pair of rows, whoever else reads short reductions that they are computed of. */
+function areOfPairs({ id, shape }: Op, editor: Editor): boolean {
+  const isShort = (node: GraphNode): boolean =>
+    node.kind === 'reduce' &&
+    node.monoid === undefined &&
+    lengthOf(node, editor.node(node.inputs[0]!)) <= SHORT_REDUCTION;
+  return isOfPairs(id, sizeOfShape(shape), (at) => editor.node(at), isShort);
 }
 
 const isSum = (op: OpName): op is 'add' | 'subtract' => op === 'add' || op === 'subtract';

@@ -4,7 +4,8 @@
  *     exp(-Σk (x[i, k] - y[j, k])²)     n m values, of 3 (n + m) elements
  *     labels[i] = k                     a row of as many as there are labels for each
  *
- * They take more memory than all that they are computed from. Asked by `unroll-reductions.ts` and `pair-products.ts`.
+ * They take more memory than all that they are computed from. Asked by `unroll-reductions.ts`,
+ * `product-columns.ts` and `multiply-add.ts`.
  */
 import { type GraphNode, sizeOfShape } from '../../graph/graph.js';
 import { isComputed } from './element-cost.js';
