@@ -76,10 +76,10 @@ function* batchesOf(
   addsProducts: boolean,
 ): Slices<Map<number, number>> {
   const order = orderOf(graph);
-  const classes = yield* SliceClasses.of(graph, order);
+  const classes = [yield* SliceClasses.of(graph, order)];
   // By slices of what others slice before, too: whether somebody else does tells by the first ones alone.
-  const outer = classes.hasNested ? yield* SliceClasses.of(graph, order, true) : undefined;
-  const search = new BatchSearch(graph, order, { classes, outer, sumOrder, addsProducts });
+  if (classes[0]!.hasNested) classes.push(yield* SliceClasses.of(graph, order, true));
+  const search = new BatchSearch(graph, order, { classes, sumOrder, addsProducts });
   for (let k = order.length - 1; k >= 0; k--) {
     const node = nodeOf(graph, order[k]!);
     if (node.kind === 'join' && search.join(node)) yield;
@@ -92,8 +92,8 @@ function* batchesOf(
 
 /** Properties that a search rests on. */
 interface Known {
-  readonly classes: SliceClasses;
-  readonly outer: SliceClasses | undefined;
+  /** Of the same nodes: by the slices of arrays, and, for joins, by those of what is computed of slices. */
+  readonly classes: readonly SliceClasses[];
   readonly sumOrder: SumOrder | undefined;
   readonly addsProducts: boolean;
 }
@@ -105,13 +105,11 @@ class BatchSearch {
   readonly #graph: MutableGraph;
   readonly #order: readonly number[];
   readonly #classes: SliceClasses;
-  /** For joins: other classes of the same nodes, where slices are of what is computed of slices. */
-  readonly #outer: SliceClasses | undefined;
   readonly #consumers: Consumers;
   readonly #outputs: ReadonlySet<number>;
   readonly #editor: Editor;
-  readonly #batcher: NodeBatcher;
-  readonly #outerBatcher: NodeBatcher | undefined;
+  /** One for each list of classes; the first is by the slices of arrays. */
+  readonly #batchers: readonly NodeBatcher[];
   readonly #sums: SumOrders;
   readonly #addsProducts: boolean;
   /** The nodes that a batch was made of. */
@@ -119,21 +117,15 @@ class BatchSearch {
   /** The joins whose parts were taken for those of another one. */
   readonly #flat = new Set<number>();
 
-  constructor(
-    graph: MutableGraph,
-    order: readonly number[],
-    { classes, outer, sumOrder, addsProducts }: Known,
-  ) {
+  constructor(graph: MutableGraph, order: readonly number[], { classes, sumOrder, addsProducts }: Known) {
     this.firstMade = graph.nodes.length;
     this.#graph = graph;
     this.#order = order;
-    this.#classes = classes;
-    this.#outer = outer;
+    this.#classes = classes[0]!;
     this.#consumers = new Consumers(graph, order);
     this.#outputs = new Set(graph.outputs);
     this.#editor = new Editor(graph);
-    this.#batcher = new NodeBatcher(this.#editor, classes);
-    this.#outerBatcher = outer && new NodeBatcher(this.#editor, outer);
+    this.#batchers = classes.map((each) => new NodeBatcher(this.#editor, each));
     this.#sums = new SumOrders(graph, sumOrder);
     this.#addsProducts = addsProducts;
   }
@@ -143,11 +135,11 @@ class BatchSearch {
     const { id, inputs, axis, shape } = node;
     if (this.#batched.has(id) || sizeOfShape(shape.slice(0, axis)) > 1) return false;
     const { parts, joins } = this.#flattened(node);
-    const isWhole = this.#areAlike(parts);
-    if (!isWhole && !this.#areAlike(inputs)) return false;
-    const members = isWhole ? parts : inputs;
-    const batcher = this.#areAlikeBy(this.#classes, members) ? this.#batcher : this.#outerBatcher!;
-    const batch = this.#batch(members, id, batcher);
+    const whole = this.#batcherOf(parts);
+    const batcher = whole ?? this.#batcherOf(inputs);
+    if (batcher === undefined) return false;
+    const isWhole = whole !== undefined;
+    const batch = this.#batch(isWhole ? parts : inputs, id, batcher);
     if (batch === undefined) return true;
     this.found.set(id, this.#editor.reshape(batch, shape));
     if (isWhole) for (const join of joins) if (!this.#isReadElsewhere(join)) this.#batched.add(join);
@@ -176,19 +168,16 @@ class BatchSearch {
   }
 
   /**
-   * Whether different parts are computed alike of slices, whoever else reads them: reductions of a join may be added up in
-   * another order than those of a batch, and would have bits that tell who does.
+   * By which classes different parts are computed alike of slices, whoever else reads them: reductions of a join may be added
+   * up in another order than those of a batch, and would have bits that tell who does.
    */
-  #areAlike(parts: readonly number[]): boolean {
-    const isAlike = (classes: SliceClasses | undefined): boolean =>
-      classes !== undefined && this.#areAlikeBy(classes, parts);
-    return isAlike(this.#classes) || isAlike(this.#outer);
-  }
-
-  #areAlikeBy(classes: SliceClasses, parts: readonly number[]): boolean {
+  #batcherOf(parts: readonly number[]): NodeBatcher | undefined {
     const [first] = parts as readonly [number];
-    const isOne = parts.every((part) => classes.of(part) === classes.of(first));
-    return isOne && parts.length > 1 && classes.isAboveSlices(first) && new Set(parts).size === parts.length;
+    if (parts.length === 1 || new Set(parts).size !== parts.length) return undefined;
+    return this.#batchers.find(
+      ({ classes }) =>
+        classes.isAboveSlices(first) && parts.every((part) => classes.of(part) === classes.of(first)),
+    );
   }
 
   #isReadElsewhere(id: number): boolean {
@@ -237,7 +226,7 @@ class BatchSearch {
   }
 
   /** One node of several, if their sums keep their order, and their products are rounded alike. */
-  #batch(members: readonly number[], maker: number, batcher = this.#batcher): number | undefined {
+  #batch(members: readonly number[], maker: number, batcher = this.#batchers[0]!): number | undefined {
     this.#editor.see(maker);
     const batch = batcher.batch(members);
     if (batch === undefined || !this.#roundsAlike(batcher)) return undefined;

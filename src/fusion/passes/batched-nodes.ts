@@ -33,8 +33,8 @@ function sliceOf(node: GraphNode): SliceView {
 const keyOf = (members: Members): string => members.join();
 
 export class NodeBatcher {
+  readonly classes: SliceClasses;
   readonly #editor: Editor;
-  readonly #classes: SliceClasses;
   readonly #known = new Map<string, Batched | undefined>();
   /** The reductions whose order counts, of those that were asked for last. */
   #ordered: { readonly member: number; readonly batch: number }[] = [];
@@ -44,7 +44,7 @@ export class NodeBatcher {
 
   constructor(editor: Editor, classes: SliceClasses) {
     this.#editor = editor;
-    this.#classes = classes;
+    this.classes = classes;
   }
 
   /** Reductions whose order counts that the last node is computed of: one of the members, and the batch of them. */
@@ -102,7 +102,7 @@ export class NodeBatcher {
   /** The inputs of members, position by position; none of slices and of what all have. */
   #inputsOf(members: Members): Members[] {
     const [first] = members as readonly [number];
-    if (this.#classes.isSlice(first) || members.every((id) => id === first)) return [];
+    if (this.classes.isSlice(first) || members.every((id) => id === first)) return [];
     return this.#editor
       .node(first)
       .inputs.map((_, position) => members.map((id) => this.#editor.node(id).inputs[position]!));
@@ -111,7 +111,7 @@ export class NodeBatcher {
   #make(members: Members, inputs: readonly Members[]): Batched | undefined {
     const [first] = members as readonly [number];
     if (members.every((id) => id === first)) return { id: first, hasAxis: false };
-    const id = this.#classes.isSlice(first)
+    const id = this.classes.isSlice(first)
       ? this.#slices(members)
       : this.#computed(
           this.#editor.node(first),
