@@ -53,6 +53,12 @@ const ONCE_DIFFERENT = [20_264_480, 20_290_079, 20_290_092, 20_290_108, 20_290_1
 /** One in which a variance read rolled sums as they lie beside others, along one axis, and along two alone. */
 const ONCE_OF_ROLLS = 20_410_232;
 
+/** A sum beside a product of the same columns, and one of turned rows beside the minima of these as they lie. */
+const ONCE_OF_OTHER_ORDERS = [
+  [42_000_558, 'joins'],
+  [42_000_668, 'sums'],
+] as const;
+
 /** One of joins in which a sum of short sums, whose slices are permuted, took them from memory, along other axes. */
 const ONCE_OF_PERMUTED_SUMS = 72_879;
 
@@ -114,6 +120,13 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     it.each(ONCE_DIFFERENT)('have them of the products of seed %i', async (seed) => {
       expect(await differencesOf(seed, 'products', device)).toEqual([]);
     });
+
+    it.each(ONCE_OF_OTHER_ORDERS)(
+      'have them beside reductions of another order, of seed %i of %s',
+      async (seed, kind) => {
+        expect(await differencesOf(seed, kind, device)).toEqual([]);
+      },
+    );
 
     it('have them where short sums of permuted slices are stored besides', async () => {
       expect(await differencesOf(ONCE_OF_PERMUTED_SUMS, 'joins', device)).toEqual([]);

@@ -153,7 +153,9 @@ export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut:
       }
       if (second.reduced.length < first.reduced.length && storesTurned(second, other))
         return fail('turned-store');
-      return joinOf(full, 'first', isLiveOut);
+      // Sums keep the order of their rows, minima and the like go along with any.
+      const hasOrder = first.sumMaps.sum >= 0 || second.sumMaps.sum < 0;
+      return joinOf(full, hasOrder ? 'first' : 'second', isLiveOut);
     }
   }
   return areSmallMaps(first, second) || readNearby(first, second)

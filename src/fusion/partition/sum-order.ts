@@ -4,7 +4,8 @@
  * made for it. Called by `merge.ts`.
  */
 import { SHORT_REDUCTION } from '../../graph/reductions.js';
-import { batchOf, hasMonoid } from '../kernel/arithmetic.js';
+import { CHUNK } from '../../shared/layout.js';
+import { batchOf, hasMonoid, reductionOf } from '../kernel/arithmetic.js';
 import { type Affine, product, type Store } from '../kernel/kernel.js';
 import { moveAffine } from './fused-kernel.js';
 import type { MutableKernel } from './mutable-kernel.js';
@@ -109,15 +110,38 @@ function keepsAxes({ first, axisOfFirst, axisOfSecond }: Union, kernel: MutableK
   return places.every((place, k) => k === 0 || place > places[k - 1]!);
 }
 
+/**
+ * Whether the rows of a kernel are in their order in the merged one: which of them lie side by side in lanes is part of what a
+ * code generator chooses an order by.
+ */
+function keepsRows({ first, axisOfFirst, axisOfSecond }: Union, kernel: MutableKernel): boolean {
+  const axisOf = kernel === first ? axisOfFirst : axisOfSecond;
+  const places = kernel.parallel.flatMap((size, k) => (size === 1 ? [] : [axisOf[k]!]));
+  return places.every((place, k) => k === 0 || place > places[k - 1]!);
+}
+
+/** Whether the reduction that stands for all of a kernel is a product. */
+const isProduct = ({ tape, sumMaps }: MutableKernel): boolean => reductionOf(tape[sumMaps.sum]!) === 'prod';
+
+/** Whether the lanes of a CPU may lie on the last axis of results, and on elements of each: those of sums, not of products. */
+const hasFewColumns = (parallel: readonly number[]): boolean => {
+  const columns = parallel.findLast((size) => size !== 1);
+  return columns !== undefined && columns < CHUNK;
+};
+
 /** Whether every sum of the merged kernel still meets its elements in the order in which it would alone. */
 export function keepsOrder(union: Union, isLiveOut: IsLiveOut): boolean {
   const { first, second, parallel, reduced } = union;
   if (reduced.length === 0) return true;
   // Sums that are in one kernel agree already: one of each side stands for all, so that merging stays linear.
   const sides = [first, second].filter(({ sumMaps }) => sumMaps.sum >= 0);
-  const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
-  if (sides.length === 0 || (isOneAxis && sides.length === 1)) return true;
+  if (sides.length === 0) return true;
   const isShort = product(reduced) <= SHORT_REDUCTION;
+  if (!isShort && !sides.every((kernel) => keepsRows(union, kernel))) return false;
+  const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
+  if (isOneAxis && sides.length === 1) return true;
+  if (!isShort && sides.length === 2 && isProduct(first) !== isProduct(second) && hasFewColumns(parallel))
+    return false;
   // The sums of a batch have the order of one of them, as few rows may ask for, those beside it that of all rows.
   if (!isShort && sides.length === 2 && batchOfSum(first) !== batchOfSum(second)) return false;
   const sums = sides.map((kernel) => mapsOfSum(union, kernel));
