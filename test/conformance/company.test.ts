@@ -7,6 +7,7 @@
  *     WEFT_COMPANY=5000 npx vitest run --project all test/conformance/company.test.ts
  */
 import { describe, expect, it } from 'vitest';
+import { kernelsWithoutOrder } from '../../src/codegen/cpu/tape-sum-order.js';
 import { compute, type Lazy } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
@@ -116,6 +117,10 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
         expect(budgets).toBeGreaterThan(0);
       },
     );
+
+    it.runIf(device === 'cpu')('are of kernels that all have blocks in the order of their sums', () => {
+      expect(kernelsWithoutOrder()).toBe(0);
+    });
 
     it.each(ONCE_DIFFERENT)('have them of the products of seed %i', async (seed) => {
       expect(await differencesOf(seed, 'products', device)).toEqual([]);

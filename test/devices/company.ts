@@ -7,6 +7,7 @@
  *     node dist/test/devices/company.js --kind products --first 20290000 --seconds 40
  */
 import { parseArgs } from 'node:util';
+import { kernelsWithoutOrder } from '../../src/codegen/cpu/tape-sum-order.js';
 import { companyOf, differencesIn, type KindName } from '../support/random-company.js';
 import { describeDevice } from './device-name.js';
 
@@ -38,3 +39,6 @@ for (const kind of kinds as KindName[]) {
   console.log(`${kind}: ${seed - first} programs, ${rounded.length} by rounding, ${wrong.length} beyond`);
   if (wrong.length > 0 || ((kind === 'sums' || kind === 'joins') && rounded.length > 0)) process.exitCode = 1;
 }
+const unordered = kernelsWithoutOrder();
+if (unordered > 0) console.log(`${unordered} kernels of the CPU have no blocks in the order of their sums`);
+if (unordered > 0) process.exitCode = 1;
