@@ -4,8 +4,10 @@
  */
 
 import { cpuInfo } from '../../src/exec/native/native.js';
-import { compute, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
-import { enoughFor } from './budget-corpus.js';
+import type { DType } from '../../src/graph/dtype.js';
+import type { TypedArray } from '../../src/graph/expr.js';
+import { chunked, compute, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
+import { enoughFor, leastBudgetOf } from './budget-corpus.js';
 import { JOINS } from './company-joins.js';
 import {
   AxisDraw,
@@ -49,15 +51,15 @@ export type KindName = keyof typeof KINDS;
 /** The share of draws that make groups, where a kind has such. */
 const GROUPS_OF_ALL = 0.25;
 
-/** The program of a seed. */
-export function companyOf(seed: number, kind: KindName): Company {
+/** The program of a seed. `inPieces`: arrays are given in two pieces, which a run holds as a whole, or in windows. */
+export function companyOf(seed: number, kind: KindName, inPieces = false): Company {
   const { shapes, dtypes, makers, group, members: most, results: wantedCount }: Kind = KINDS[kind];
   const draw = new AxisDraw(seed);
   const shape = draw.of(shapes);
   const members: Member[] = [1, 2].map((k) => {
     const dtype = dtypes.length === 1 ? dtypes[0]! : draw.of(dtypes);
     const { data } = randomValues(dtype, shape, 10 * seed + k);
-    const value = lazy(data as Float32Array, { shape: [...shape], dtype } as { shape: number[] });
+    const value = inPieces ? pieces(data, shape, dtype) : whole(data, shape, dtype);
     return { name: `v${k - 1}`, text: `${dtype} [${shape}]`, value, inputs: [] };
   });
   const count = most[0] + draw.below(most[1]);
@@ -80,6 +82,14 @@ export function companyOf(seed: number, kind: KindName): Company {
     results.add(members[2 + draw.below(members.length - 2)]!);
   const exact = draw.next() < 0.25;
   return { results: [...results], exact };
+}
+
+const whole = (data: TypedArray, shape: readonly number[], dtype: DType): Lazy =>
+  lazy(data as Float32Array, { shape: [...shape], dtype } as { shape: number[] });
+
+function pieces(data: TypedArray, shape: readonly number[], dtype: DType): Lazy {
+  const cut = Math.floor(data.length / 3);
+  return chunked([data.subarray(0, cut), data.subarray(cut)], [...shape], dtype);
 }
 
 /** The values that some are made of, in order. */
@@ -116,34 +126,59 @@ export async function differencesIn(company: Company, device: string): Promise<D
   return differences;
 }
 
+/** A program computed within budgets. */
+interface Within {
+  /** Budgets of less than the program holds otherwise, and those of them in which it is computed in more tiles. */
+  readonly budgets: number;
+  readonly tiled: number;
+  /** The results that have other bits within one of them. */
+  readonly texts: readonly string[];
+}
+
+/** Budgets that are tried, by the bytes that a program holds otherwise, and the least that it can be planned for. */
+export type Budgets = (whole: number, least: number) => readonly number[];
+
+/** Just below the whole, half-way from there to the least, and that. */
+export const BELOW: Budgets = (whole, least) => [whole - 1, Math.floor((whole + least) / 2), least];
+
+/** Half and an eighth. */
+export const PARTS: Budgets = (whole) => [2, 8].map((part) => Math.max(1, Math.floor(whole / part)));
+
 /**
- * The results of a program that have other bits within half of what it holds and within an eighth, or within the least that
- * it can be planned for; and in how many budgets it was computed. Libraries may sum the parts of a product in other orders.
+ * Computes a program within budgets, or the least that it can be planned for where they are smaller. Not those with a
+ * library's products, which may sum the parts of a product in other orders.
  */
 export async function differencesWithin(
   company: Company,
   device: string,
-): Promise<{ readonly budgets: number; readonly texts: readonly string[] }> {
+  budgetsOf: Budgets,
+): Promise<Within> {
   const { results, exact } = company;
   const values = results.map(({ value }) => value);
-  if (textOf(company).includes(' @ ') && (device !== 'cpu' || cpuInfo().blas !== null))
-    return { budgets: 0, texts: [] };
-  const whole = plan(values, { device, exact }).peakBytes;
-  const wanted = await compute(values, { device, exact });
-  const parts = [2, 8].map((part) => {
-    const memory = Math.max(1, Math.floor(whole / part));
-    return enoughFor(values, { device, exact, memory }).memory as number;
-  });
-  const budgets = [...new Set(parts)].filter((memory) => memory < whole);
+  const options = { device, exact };
+  const isOfLibrary = textOf(company).includes(' @ ') && (device !== 'cpu' || cpuInfo().blas !== null);
+  const held = isOfLibrary ? undefined : plan(values, options);
+  if (held === undefined || held.peakBytes === 0) return { budgets: 0, tiled: 0, texts: [] };
+  const { peakBytes } = held;
+  const least = leastBudgetOf(values, options);
+  const tried = least < peakBytes ? budgetsOf(peakBytes, least) : [];
+  const enough = tried.map((memory) => enoughFor(values, { ...options, memory }).memory as number);
+  const budgets = [...new Set(enough)].filter((memory) => memory < peakBytes);
+  const wanted = budgets.length === 0 ? [] : await compute(values, options);
+  let tiled = 0;
   const texts: string[] = [];
   for (const memory of budgets) {
-    const found = await compute(values, { device, exact, memory });
+    if (tilesOf(plan(values, { ...options, memory })) > tilesOf(held)) tiled++;
+    const found = await compute(values, { ...options, memory });
     for (const [k, { data }] of found.entries())
       if (!bytesOf(data).equals(bytesOf(wanted[k]!.data)))
-        texts.push(`${results[k]!.name} within ${memory} of ${whole} bytes: ${textOf(company)}`);
+        texts.push(`${results[k]!.name} within ${memory} of ${peakBytes} bytes: ${textOf(company)}`);
   }
-  return { budgets: budgets.length, texts };
+  return { budgets: budgets.length, tiled, texts };
 }
+
+const tilesOf = ({ sweeps }: ReturnType<typeof plan>): number =>
+  sweeps.reduce((sum, { tiles }) => sum + tiles, 0);
 
 /**
  * Whether values are a few units apart. The compiler of a GPU contracts a product and a sum where it sees both, which a
