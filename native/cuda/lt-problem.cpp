@@ -144,9 +144,10 @@ std::vector<int64_t> LtProblem::key(size_t workspaceBytes) const {
 std::vector<LtAlgorithm> LtProblem::algorithms(ltHandle handle, size_t workspaceBytes, size_t most) const {
   MatmulStep bare = step_;
   bare.epilogue = Epilogue{step_.dtype, 1, 0, {}};
-  const std::vector<LtAlgorithm> first = LtProblem(bare, addresses_).heuristic(handle, workspaceBytes, 1);
+  const std::vector<LtAlgorithm> first =
+      LtProblem(bare, addresses_).heuristic(handle, workspaceBytes, 1, alignments());
   const bool isFirst = !first.empty() && isRun(handle, first.front(), workspaceBytes);
-  std::vector<LtAlgorithm> usable = heuristic(handle, workspaceBytes, most);
+  std::vector<LtAlgorithm> usable = heuristic(handle, workspaceBytes, most, alignments());
   if (isFirst) {
     std::erase_if(usable, [&](const LtAlgorithm& other) { return other.data == first.front().data; });
     usable.insert(usable.begin(), first.front());
@@ -156,7 +157,12 @@ std::vector<LtAlgorithm> LtProblem::algorithms(ltHandle handle, size_t workspace
   return usable;
 }
 
-std::vector<LtAlgorithm> LtProblem::heuristic(ltHandle handle, size_t workspaceBytes, size_t most) const {
+LtProblem::Alignments LtProblem::alignments() const {
+  return {left_.alignment(), right_.alignment(), addend_.alignment(), result_.alignment()};
+}
+
+std::vector<LtAlgorithm> LtProblem::heuristic(ltHandle handle, size_t workspaceBytes, size_t most,
+                                              const Alignments& alignments) const {
   ltPreference made = nullptr;
   WEFT_LT_CALL(cublasLtMatmulPreferenceCreate, &made);
   const Preference preference(made);
@@ -167,7 +173,7 @@ std::vector<LtAlgorithm> LtProblem::heuristic(ltHandle handle, size_t workspaceB
   const DType result = step_.resultDType();
   if (result == DType::float16 || result == DType::bfloat16) set(kReductionSchemes, kInComputeType);
   int attribute = kAlignmentA;
-  for (const Stored* matrix : matrices()) set(attribute++, static_cast<uint32_t>(matrix->alignment()));
+  for (const int64_t alignment : alignments) set(attribute++, static_cast<uint32_t>(alignment));
   std::vector<LtHeuristic> found(most);
   int count = 0;
   const int status = cublasLt().cublasLtMatmulAlgoGetHeuristic(

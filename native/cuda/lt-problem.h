@@ -50,8 +50,13 @@ class LtProblem {
   Stored stored(const MatrixOperand& operand, int64_t rows, int64_t columns, DType dtype) const;
   std::array<const Stored*, 4> matrices() const { return {&left_, &right_, &addend_, &result_}; }
   void describe();
-  // The heuristic's algorithms for this very problem, its first choice first; none where it has none.
-  std::vector<LtAlgorithm> heuristic(ltHandle handle, size_t workspaceBytes, size_t most) const;
+  // Of the operands and the result, in the order of `matrices`.
+  using Alignments = std::array<int64_t, 4>;
+  Alignments alignments() const;
+  // The heuristic's algorithms for this problem where its matrices have such alignments, as those of another
+  // one that they are for; its first choice first, none where it has none.
+  std::vector<LtAlgorithm> heuristic(ltHandle handle, size_t workspaceBytes, size_t most,
+                                     const Alignments& alignments) const;
 
   const MatmulStep& step_;
   const std::vector<CUdeviceptr>& addresses_;

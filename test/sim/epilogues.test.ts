@@ -147,6 +147,17 @@ describe('an epilogue', () => {
     expect(largest(cast.x.map((value, k) => value - wanted[k]!))).toBeLessThan(1e-5 * largest(wanted));
   });
 
+  it.each([1, 2, 3, 4])('reads an addend and factors that begin %i elements into arrays', async (at) => {
+    const from = async (size: number, seed: number): Promise<Lazy> =>
+      (await stored([size + at], seed, 'float32')).slice([at, null]);
+    const [a, b] = [(await from(M * K, 1)).reshape([M, K]), (await from(K * N, 2)).reshape([K, N])];
+    const y = a.matmul(b).add((await from(M * N, 3)).reshape([M, N]));
+    const wanted = await parts(y);
+    const { lt, blas, kernels, x } = await callsOf(y);
+    expect({ lt, blas, kernels }).toEqual({ lt: 1, blas: 0, kernels: 0 });
+    expect(largest(x.map((value, k) => value - wanted[k]!))).toBeLessThan(1e-5);
+  });
+
   it('is a kernel of its own where the product is cut into tiles', async () => {
     const [a, b] = [await stored([1024, 64], 1, 'float32'), await stored([64, 64], 2, 'float32')];
     const bias = await stored([64], 3, 'float32');
