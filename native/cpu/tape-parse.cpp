@@ -1,6 +1,5 @@
 // Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 
@@ -9,7 +8,8 @@
 #include "cpu/element-step-parse.h"
 #include "cpu/jit/chain-code.h"
 #include "cpu/jit/native-loop.h"
-#include "cpu/tape-columns.h"
+#include "cpu/tape-marks.h"
+#include "cpu/tape-seamless.h"
 #include "cpu/tape-words.h"
 #include "cpu/tape.h"
 
@@ -52,61 +52,9 @@ class Parser {
       tape->rowSections.push_back(section(Storage::row));
       if (p < walks) tape->walks.push_back(section(Storage::block));
     }
-    for (Section& walk : tape->walks) {
-      markSingles(walk);
-      markEnds(walk);
-      markColumns(*tape, walk);
-    }
-    countStates();
-    if (tape->isSeamless() && !canBeSeamless()) malformed("several blocks as one");
+    markTape(*tape);
+    if (tape->isSeamless() && !canBeSeamless(*tape)) malformed("several blocks as one");
     return tape;
-  }
-
-  // Whether registers of a block hold no more than chunks of equal lanes, where whole chunks are computed.
-  bool canBeSeamless() const {
-    const Tape& t = *tape_;
-    const auto isEmpty = [](const Section& section) { return section.empty(); };
-    if (t.loops.size() != 1 || t.loops[0].role != Role::lanes || t.tileLoops != 1 || t.inner != 1 ||
-        t.walks.size() != 1 || t.windowIndex >= 0 ||
-        !std::all_of(t.rowSections.begin(), t.rowSections.end(), isEmpty))
-      return false;
-    const auto isInPlace = [&](const Access& access) {
-      const Affine& affine = access.affine;
-      return access.bounds.empty() && affine.mode == LaneMode::stride && affine.lane == 1 &&
-             affine.offset >= 0 && affine.loops[0] == 1 &&
-             affine.offset + t.loops[0].extent <= t.buffers[access.buffer].elementCount;
-    };
-    const auto isDirect = [&](const Instruction& i) { return i.hasDirect && isInPlace(i.access); };
-    return std::all_of(t.walks[0].begin(), t.walks[0].end(), [&](const Instruction& i) {
-      const bool varies = t.values[i.value].lanes;
-      switch (i.code) {
-        case Opcode::load:
-          return i.indexValue < 0 && (varies ? isInPlace(i.access) : i.access.bounds.empty());
-        case Opcode::map:
-        case Opcode::cast:
-          return !i.loop && (isDirect(i) || !varies);
-        case Opcode::chain:
-          return varies && i.chain->reductions.empty() &&
-                 std::all_of(i.chain->outputs.begin(), i.chain->outputs.end(), isDirect);
-        case Opcode::store:
-          // It finds it there.
-          return varies && isInPlace(i.access);
-        default:
-          return false;
-      }
-    });
-  }
-
-  void countStates() {
-    const int64_t blocks = tape_->walkBlocks();
-    const int64_t slotBlocks = tape_->slotBlocks;
-    tape_->slots = std::max<int64_t>(1, blocks / slotBlocks + (blocks % slotBlocks == 0 ? 0 : 1));
-    tape_->accumulators = tape_->laneKind == LaneKind::reduced ? 1 : tape_->chunks();
-    if (tape_->reductions.empty()) return;
-    // Steps of a slot, at most: one for each row and chunk of each block.
-    const int64_t chunks = tape_->accumulators == 1 ? tape_->chunks() : 1;
-    const int64_t steps = std::min(blocks, slotBlocks) * tape_->rows * chunks;
-    tape_->levels = std::bit_width(static_cast<uint64_t>(std::max(steps, tape_->slots))) + 1;
   }
 
   std::unique_ptr<Triangle> triangle(const Tape& whole) {
@@ -213,43 +161,6 @@ class Parser {
     section.reserve(count);
     for (int64_t i = 0; i < count; i++) section.push_back(weighed(storage));
     return section;
-  }
-
-  // Finds loads of equal lanes of which one lane is enough for all that read them.
-  void markSingles(Section& walk) {
-    if (tape_->laneKind != LaneKind::parallel) return;
-    for (Instruction& i : walk)
-      i.isSingle = i.code == Opcode::load && i.indexValue < 0 && !tape_->values[i.value].lanes &&
-                   eachReader(i.value, [&](const Instruction& reader) { return readsOneLane(reader); });
-  }
-  // Finds loads that sums of their lanes alone read: without it, a vector of a number of elements that is no
-  // multiple of a chunk's is copied for each row of a matrix that it is multiplied by.
-  void markEnds(Section& walk) {
-    if (tape_->laneKind != LaneKind::reduced) return;
-    for (Instruction& i : walk)
-      if (i.code == Opcode::load)
-        i.endsWithLanes = eachReader(i.value, [](const Instruction& reader) { return reader.endsWithLanes; });
-  }
-  template <typename Is>
-  bool eachReader(int value, const Is& is) const {
-    return std::all_of(tape_->walks.begin(), tape_->walks.end(), [&](const Section& section) {
-      return std::all_of(section.begin(), section.end(),
-                         [&](const Instruction& reader) { return !reads(reader, value) || is(reader); });
-    });
-  }
-  bool reads(const Instruction& i, int value) const {
-    const auto has = [&](const auto& list) {
-      return std::find(list.begin(), list.end(), value) != list.end();
-    };
-    if (i.chain) return has(i.chain->inputs);
-    if (i.code == Opcode::store) return i.value == value || tape_->windowIndex == value;
-    return i.indexValue == value || std::find(i.args, i.args + i.argCount, value) != i.args + i.argCount ||
-           has(i.loopArgs);
-  }
-  // Of those of its arguments whose lanes are equal; those of another one differ.
-  bool readsOneLane(const Instruction& i) const {
-    const auto varies = [&](int arg) { return tape_->values[arg].lanes; };
-    return i.readsFirstOfEqual && std::any_of(i.args, i.args + i.argCount, varies);
   }
 
   Instruction weighed(Storage storage) {

@@ -1,7 +1,7 @@
 /**
  * Maps of one axis that read and write everything in place: lanes of several blocks are walked as one block
  * (`TapeWorker::runTiles`), since registers of a block hold no more than chunks of equal lanes. `tape.ts` writes into the
- * tape how many, `tape-tally.ts` counts blocks by it; `tape-parse.cpp` refuses a tape for which it does not hold.
+ * tape how many, `tape-tally.ts` counts blocks by it; `native/cpu/tape-seamless.h` refuses a tape for which it does not hold.
  */
 import { loadOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
 import { isComputed } from '../../fusion/kernel/arithmetic.js';
