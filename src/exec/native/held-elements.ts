@@ -4,8 +4,8 @@
  */
 import { DTYPE_INFO, type DType } from '../../graph/dtype.js';
 import type { DeviceBuffer, TypedArray } from '../../graph/expr.js';
+import { hostBytesOf, sliceBuffer } from './device-buffers.js';
 import { typedArrayOver } from './host-memory.js';
-import { hostBytesOf, sliceBuffer } from './native-run.js';
 
 export class HeldElements {
   readonly buffer: DeviceBuffer;

@@ -50,7 +50,7 @@ export const MOST_COPIED_BYTES = 4096;
  * The most bytes of a result of a small run (`small-calls.ts`), an ArrayBuffer that JavaScript makes: V8 clears 64 KiB in some
  * 2 µs, where a buffer of the pool with its handle and finalizer takes 4.
  */
-export const MOST_SMALL_BYTES = 2 ** 16;
+const MOST_SMALL_BYTES = 2 ** 16;
 /** The same of all results of such a run, which the calling thread clears: 16 of the most bytes take it 0.15 ms. */
 export const MOST_SMALL_BYTES_OF_ALL = 2 ** 17;
 

@@ -1,6 +1,6 @@
 /**
  * Loads the native addon, the only place that does, and gives its failures the classes of `errors.ts`. What
- * the addon exports is called by `native.ts`, `native-run.ts` and `native-cuda.ts`.
+ * the addon exports is called by `native.ts`, `native-run.ts`, `device-buffers.ts` and `native-cuda.ts`.
  */
 import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';

@@ -1,12 +1,14 @@
 /**
- * The CUDA installation: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return
+ * The CUDA installation: its libraries, its devices, pinned memory, NVRTC and cuDSS. Its calls that take time return
  * promises.
  */
+import type { DeviceBuffer } from '../../graph/expr.js';
 import { CompileError, DeviceError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import type { ProductSpec } from '../calls/products/product-specs.js';
 import { headerFolder } from './cuda-headers.js';
 import type { CudaLibraryTexts } from './cuda-libraries.js';
+import { bufferHandle, NativeBuffer } from './device-buffers.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type {
   CompiledImage,
@@ -16,6 +18,8 @@ import type {
   KernelResources,
   MeasuredAlgorithm,
   ResourceLaunch,
+  SparseFactorsInfo,
+  SparseProblem,
   TimedLaunch,
 } from './native-types.js';
 import { isAtLeast } from './version.js';
@@ -205,4 +209,20 @@ export async function compileCuda(
       log,
     });
   }
+}
+
+/**
+ * Has cuDSS factor a sparse matrix whose starts, columns and values lie on a GPU. The factors are there as long as the
+ * buffer is. Rejects with `MemoryError` where they take more than they may.
+ */
+export async function factorSparse(
+  device: string,
+  problem: SparseProblem,
+  arrays: readonly DeviceBuffer[],
+): Promise<SparseFactorsInfo & { readonly buffer: DeviceBuffer }> {
+  const handles = arrays.map(bufferHandle);
+  const { handle, byteLength, ...info } = await settled(
+    guarded(() => addon().factorSparse(device, problem, handles)),
+  );
+  return { ...info, buffer: new NativeBuffer(device, byteLength, handle) };
 }

@@ -1,7 +1,7 @@
 /** Tensors of DLPack: their capsules, and the order of work in streams of other libraries. */
 import type { DeviceBuffer, TypedArray } from '../../graph/expr.js';
+import { bufferHandle } from './device-buffers.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
-import { bufferHandle } from './native-run.js';
 import type { DlpackDescription, DlpackLayout } from './native-types.js';
 
 /** A capsule of a tensor over the memory of a buffer on one device, or of an array of the host. */

@@ -1,8 +1,8 @@
 /**
  * The typed mirror of the native addon: here host memory, files, cancelling, the CPU and memory reports;
- * programs in `native-run.ts`, CUDA in `native-cuda.ts`, tensors of DLPack in `native-dlpack.ts`. Calls that take time return promises. Native
- * failures come out as the classes of `errors.ts`. The plain data that crosses over is described in
- * `native-types.ts` and `program-types.ts`.
+ * programs in `native-run.ts`, buffers in `device-buffers.ts`, CUDA in `native-cuda.ts`, tensors of DLPack in
+ * `native-dlpack.ts`. Calls that take time return promises. Native failures come out as the classes of
+ * `errors.ts`. The plain data that crosses over is described in `native-types.ts` and `program-types.ts`.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { TapeSpec } from '../../codegen/cpu/tape.js';
@@ -19,6 +19,15 @@ import type {
 } from './native-types.js';
 import type { RoutineSpec } from './program-types.js';
 
+export {
+  allocateHost,
+  bufferAddress,
+  bufferHandle,
+  cutBuffer,
+  hostBytesOf,
+  sliceBuffer,
+  wrapMemory,
+} from './device-buffers.js';
 export { limitDeviceMemory } from './native-addon.js';
 export * from './native-cuda.js';
 export * from './native-dlpack.js';
