@@ -30,8 +30,10 @@ class ByteSource {
   // Copies the bytes [offset, offset + byteLength), which lie within the source and are whole elements.
   // Throws where they cannot be read.
   virtual void read(size_t offset, size_t byteLength, void* to) = 0;
-  // Says that these will be read soon.
-  virtual void announce(size_t, size_t) {}
+  // As `read`; `soon` bytes behind these will be read next.
+  virtual void readOn(size_t offset, size_t byteLength, size_t /*soon*/, void* to) {
+    read(offset, byteLength, to);
+  }
 };
 
 // Memory behind a kernel's buffer of which elements [first, last) are there. `data` is where element 0 is, or

@@ -5,10 +5,13 @@
 namespace weft::cpu {
 namespace {
 
-// Bytes of a window, about: a quarter of a second-level cache, and many times what a call of the system
-// takes.
-constexpr int64_t kWindowBytes = int64_t{1} << 18;
-// Bytes announced to the system at a time, so that it reads them while others are computed on.
+// Bytes of a window, about: what the second-level cache of a core holds, as a quarter of that takes a fifth
+// longer to read, and of less than 256 MiB a 256th, since a window may go beyond what its thread has to do.
+constexpr int64_t kLeastWindowBytes = int64_t{1} << 18, kMostWindowBytes = int64_t{1} << 20;
+constexpr int64_t kWindowsOfAll = 256;
+
+// Bytes of which the system hears at a time that they will be read, where a window waits for the disk, so
+// that it reads them while others are computed on.
 constexpr int64_t kAnnouncedBytes = int64_t{4} << 20;
 
 // The elements [first, last) that a load takes.
@@ -72,7 +75,9 @@ void TapeReads::fill(int buffer, int64_t first, int64_t last) {
   const TapeBuffer& whole = whole_[buffer];
   const int64_t size = byteLengthOf(tape_.buffers[buffer].dtype);
   const int64_t block = std::max<int64_t>(1, last - first);
-  const int64_t blocks = std::max<int64_t>(1, kWindowBytes / (block * size));
+  const int64_t share = (whole.last - whole.first) * size / kWindowsOfAll;
+  const int64_t bytes = std::clamp(share, kLeastWindowBytes, kMostWindowBytes);
+  const int64_t blocks = std::max<int64_t>(1, bytes / (block * size));
   const int64_t end = std::min(whole.last, first + blocks * block + kChunk);
   Window& window = windows_[buffer];
   if (window.capacity < end - first) {
@@ -81,12 +86,9 @@ void TapeReads::fill(int buffer, int64_t first, int64_t last) {
     window.memory.emplace(window.capacity * size);
   }
   TapeBuffer& here = buffers_[buffer];
-  if (end > window.announced || first < here.first) {
-    window.announced = std::min(whole.last, first + kAnnouncedBytes / size);
-    whole.source->announce(first * size, (std::max(end, window.announced) - first) * size);
-  }
   here.last = here.first;
-  whole.source->read(first * size, (end - first) * size, window.memory->data());
+  const int64_t soon = std::max<int64_t>(0, std::min(whole.last, first + kAnnouncedBytes / size) - end);
+  whole.source->readOn(first * size, (end - first) * size, soon * size, window.memory->data());
   here.data = window.memory->data() - first * size;
   here.first = first;
   here.last = end;

@@ -21,8 +21,6 @@ class TapeReads {
   struct Window {
     std::optional<Scratch> memory;
     int64_t capacity = 0;
-    // Up to where reads were announced to the system.
-    int64_t announced = 0;
   };
 
   void fill(int buffer, int64_t first, int64_t last);

@@ -6,6 +6,7 @@
 #ifdef __linux__
 #include <linux/fs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #endif
 
 #include <cerrno>
@@ -32,8 +33,8 @@ namespace {
                 std::to_string(error), {}, path);
 }
 
-// From here on whole reads are announced to the system: by itself it reads ahead in steps of some 100 KiB,
-// which leaves a disk that does many things at once half idle.
+// Reads of so many bytes and more that wait for the disk are announced to the system: by itself it reads
+// ahead in steps of some 100 KiB, which leaves a disk that does many things at once half idle.
 constexpr size_t kAnnouncedByteLength = size_t{512} << 10;
 
 constexpr const char* kReadable = "a file that can be read";
@@ -49,6 +50,28 @@ void swapEach(void* data, size_t byteLength, const Swap& swap) {
     word = swap(word);
     std::memcpy(bytes + at, &word, sizeof word);
   }
+}
+
+// Reads what the system has in memory of the bytes, from the first one on, and says how many that are: none
+// where it cannot tell. Nothing is refused here.
+size_t readCached(int fd, void* to, size_t byteLength, uint64_t offset) {
+#if defined(RWF_NOWAIT) && defined(SYS_preadv2)
+  const iovec whole{to, byteLength};
+  const long part = syscall(SYS_preadv2, fd, &whole, 1, offset, 0, RWF_NOWAIT);
+  return part > 0 ? static_cast<size_t>(part) : 0;
+#else
+  static_cast<void>(fd), static_cast<void>(to), static_cast<void>(byteLength), static_cast<void>(offset);
+  return 0;
+#endif
+}
+
+void announce(int fd, uint64_t offset, size_t byteLength) {
+#ifdef POSIX_FADV_WILLNEED
+  static_cast<void>(
+      posix_fadvise(fd, static_cast<off_t>(offset), static_cast<off_t>(byteLength), POSIX_FADV_WILLNEED));
+#else
+  static_cast<void>(fd), static_cast<void>(offset), static_cast<void>(byteLength);
+#endif
 }
 
 }  // namespace
@@ -189,20 +212,16 @@ int FileSource::opened() {
   return file_.get();
 }
 
-void FileSource::announce(size_t offset, size_t byteLength) {
-#ifdef POSIX_FADV_WILLNEED
-  static_cast<void>(posix_fadvise(opened(), static_cast<off_t>(byteOffset_ + offset),
-                                  static_cast<off_t>(byteLength), POSIX_FADV_WILLNEED));
-#else
-  static_cast<void>(offset), static_cast<void>(byteLength);
-#endif
-}
-
-void FileSource::read(size_t offset, size_t byteLength, void* to) {
+void FileSource::readOn(size_t offset, size_t byteLength, size_t soon, void* to) {
   const recorder::HostSpan span(recorder::Kind::read, path_, byteLength);
   const int file = opened();
-  if (byteLength >= kAnnouncedByteLength) announce(offset, byteLength);
-  readExactly(file, to, byteLength, byteOffset_ + offset, path_);
+  const uint64_t begin = byteOffset_ + offset;
+  const size_t cached = readCached(file, to, byteLength, begin);
+  const size_t left = byteLength - cached;
+  if (left > 0) {
+    if (left + soon >= kAnnouncedByteLength) announce(file, begin + cached, left + soon);
+    readExactly(file, static_cast<std::byte*>(to) + cached, left, begin + cached, path_);
+  }
   // Bytes that were read while the file changed are not the file's.
   checkStamp(file);
   takeChecksum(offset, byteLength, to);

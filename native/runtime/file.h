@@ -69,8 +69,8 @@ class FileSource : public HostSource {
              FileChecksum checksum = {});
 
   size_t byteLength() const override { return byteLength_; }
-  void read(size_t offset, size_t byteLength, void* to) override;
-  void announce(size_t offset, size_t byteLength) override;
+  void read(size_t offset, size_t byteLength, void* to) override { readOn(offset, byteLength, 0, to); }
+  void readOn(size_t offset, size_t byteLength, size_t soon, void* to) override;
 
  private:
   // The file, open.
