@@ -73,11 +73,32 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       return [both, both.mul(2)];
     },
   },
+  'a push of particles, whose velocities are a result and move them': {
+    inputs: [x([N, 3]), x([N, 3])],
+    build: (places, velocities) => {
+      const next = velocities!.add(turned(velocities!.add(turned(velocities!))));
+      return [places!.add(next.mul(0.01)), next];
+    },
+  },
+  'three states of an integrator, each a result': {
+    inputs: [x([3, N])],
+    build: (y) => {
+      const states = [y!];
+      for (let k = 0; k < 3; k++) states.push(states[k]!.add(lorenz(states[k]!).mul(0.01)));
+      return states.slice(1);
+    },
+  },
   'a sum over a stack': {
     inputs: [x([N]), x([N])],
     build: (a, b) => stack([a!.mul(2), b!.square()]).sum(0),
   },
 };
+
+/** Vectors turned about an axis. */
+function turned(vectors: Lazy): Lazy {
+  const [a, b, c] = [0, 1, 2].map((k) => vectors.slice('...', k)) as [Lazy, Lazy, Lazy];
+  return stack([b.mul(0.3).sub(c.mul(0.2)), c.mul(0.1).sub(a.mul(0.3)), a.mul(0.2).sub(b.mul(0.1))], -1);
+}
 
 function grey(image: Lazy): Lazy {
   const [r, g, b] = [0, 1, 2].map((k) => image.slice('...', k).astype('float32')) as [Lazy, Lazy, Lazy];
@@ -142,6 +163,18 @@ describe('parts of a join', () => {
     expect(rest).toEqual([]);
     expect(kernelOf(kernel).stores).toHaveLength(2);
     expect(kernelOf(kernel).parallel).toEqual([]);
+  });
+
+  it('stay in one piece where a map of it that is a result has another order, or is reduced', () => {
+    const both = x([2, N]).mul(stack([x([N]).exp(), x([N]).sqrt()]));
+    for (const other of [
+      both
+        .transpose()
+        .mul(x([N, 2]))
+        .sum(0),
+      both.mul(2).sum(),
+    ])
+      expect(stepsOf({ inputs: [], build: () => [both, other] }).length).toBeLessThanOrEqual(2);
   });
 
   it('are all that a slice of a map of the join computes', () => {

@@ -21,7 +21,7 @@ import {
 import type { Slices } from '../../host/slices.js';
 import { isComputed } from './element-cost.js';
 import { isElementwise, JoinCuts } from './join-cuts.js';
-import { isInStretches, isOnlyStored } from './join-form.js';
+import { isInStretches, readsFromMemory } from './join-form.js';
 import { flattenJoins } from './large-joins.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { viewOfView } from './simplify.js';
@@ -57,20 +57,12 @@ export function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<vo
   const consumers = new Consumers(graph, order);
   yield;
   const cuts = yield* JoinCuts.of(graph);
-  const isRoot = (id: number): boolean => stored.has(id) || consumers.first[id]! < consumers.first[id + 1]!;
-  const roots = new Set(
-    order.filter((id) => cuts.of(id).length > 0 && isRoot(id) && isOnlyStored(id, consumers)),
-  );
+  const region = { graph, cuts, sliced, rounded: roundedProducts(graph, order) };
+  const roots = rootsIn(order, { consumers, stored, region });
   const split: Rule = (node, editor) => {
-    if (!roots.has(node.id)) return undefined;
-    const found = cuts
-      .axesOf(node.id)
-      .flatMap((axis) => partsAlong(node, axis, { graph, cuts, sliced, rounded }) ?? []);
-    return found.length === 0
-      ? undefined
-      : joinOfSlices(node, found[0]!, new SliceTaker(editor, cuts, sliced));
+    const parts = roots.has(node.id) ? (roots.get(node.id) ?? partsOf(node, region)) : undefined;
+    return parts && joinOfSlices(node, parts, new SliceTaker(editor, cuts, sliced));
   };
-  const rounded = roundedProducts(graph, order);
   if (roots.size > 0)
     yield* rewriteInOneWalk(graph, {
       map: [split],
@@ -79,6 +71,53 @@ export function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<vo
       function: [split],
       view: [split],
     });
+}
+
+/**
+ * The nodes that are written part by part, with the parts where these are known: those that are only stored, where readers
+ * that are written so do not count, since they take the parts:
+ *
+ *     v = stack [f, g];  x + v, both results   →   stack [f, g];  stack [x0 + f, x1 + g]
+ */
+function rootsIn(
+  order: readonly number[],
+  { consumers, stored, region }: { consumers: Consumers; stored: ReadonlySet<number>; region: Region },
+): ReadonlyMap<number, Parts | undefined> {
+  const { graph, cuts } = region;
+  const roots = new Map<number, Parts | undefined>();
+  /** Nodes of which parts alone are computed, and the axis along which these lie. */
+  const inParts = new Map<number, number>();
+  /** The axis of a node's parts that a reader takes; undefined: it reads the whole. */
+  const taken = (reader: GraphNode, id: number): number | undefined => {
+    const along = inParts.get(reader.id);
+    const below = along === undefined ? [] : cuts.below(reader, along);
+    return below.find((input) => input.id === id && cuts.of(id)[input.axis] !== undefined)?.axis;
+  };
+  for (const id of order.toReversed()) {
+    if (cuts.of(id).length === 0) continue;
+    const readers = consumers.list.slice(consumers.first[id]!, consumers.first[id + 1]!);
+    const inKernels = readers.filter((reader) => !readsFromMemory(reader, id));
+    const axes = new Set(inKernels.map((reader) => taken(reader, id)));
+    if (axes.has(undefined) || axes.size > 1) continue;
+    const [axis] = axes;
+    const node = nodeOf(graph, id);
+    const isStored = stored.has(id) || inKernels.length < readers.length;
+    const parts = isStored ? partsOf(node, region) : undefined;
+    const own = isStored ? parts?.axis : axis;
+    if (axis !== undefined && own !== axis) continue;
+    if (isStored) roots.set(id, parts);
+    if (own !== undefined && node.kind !== 'join') inParts.set(id, own);
+  }
+  return roots;
+}
+
+/** The parts by which a node can be written. */
+function partsOf(node: GraphNode, region: Region): Parts | undefined {
+  for (const axis of region.cuts.axesOf(node.id)) {
+    const parts = partsAlong(node, axis, region);
+    if (parts !== undefined) return parts;
+  }
+  return undefined;
 }
 
 /** An axis of a node, and how many parts of one size it is joined of. */
