@@ -47,6 +47,15 @@ describe('a product on a GPU that is only reduced', () => {
     expect([counts.cublasGemmEx, counts.cuLaunchKernel]).toEqual([8, 8]);
   });
 
+  it.runIf(isWatched)(`is stored where what finishes its reduction reads it again${why}`, async () => {
+    const product = numbers([2000, 20], 1).matmul(numbers([20, 100], 2));
+    const reduced = product.max(0).sub(product.flatten().slice([10, 110]));
+    expect(reduced.plan({ device }).sweeps).toEqual([]);
+    const [stored] = await compute([reduced, product], { device });
+    expect((await reduced.compute({ device })).data).toEqual(stored!.data);
+    expect(product.max(0).plan({ device }).sweeps).toHaveLength(1);
+  });
+
   it('has the same bits on two devices, and where it is repeated as a graph', async () => {
     const [x, y] = [numbers([512, 8], 1), numbers([8, 512], 2)];
     const rows = (a: Lazy, b: Lazy): Lazy => a.matmul(b).abs().max(1);

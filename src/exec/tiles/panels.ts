@@ -285,10 +285,8 @@ class PanelPlanner {
     const isOne = forms.every(({ length }) => length === 1);
     for (const at of isOne ? [0] : [0, -1]) {
       const ways = forms.map((some) => some.at(at)!);
-      // A value that a reduction reads, or makes, behind its last panel is needed as a whole.
+      if (ways.some((way) => isBehind(way, values))) continue;
       const behind = ways.flatMap(([, ...others]) => others);
-      if (behind.some(({ reads, writes }) => [...reads, ...writes].some((buffer) => values.has(buffer))))
-        continue;
       const tasks = ways.map(([first]) => first as CutTask);
       const swept = tasks.map((task) => ({
         task,
@@ -309,6 +307,7 @@ class PanelPlanner {
     for (const step of followers) {
       let way: readonly Task[] | undefined;
       for (const form of this.#formsOf(step)) {
+        if (isBehind(form, values)) continue;
         yield;
         const tiled = yield* this.#tilesOf([...tasks, form[0] as CutTask], values);
         if (tiled === undefined) continue;
@@ -393,6 +392,10 @@ class PanelPlanner {
       : { label: key, byteLength, panelByteLength: slotByteLength, reason };
   }
 }
+
+/** Whether a reduction reads, or makes, one of some values behind its last panel, where it is needed as a whole. */
+const isBehind = ([, ...others]: readonly Task[], values: ReadonlySet<number>): boolean =>
+  others.some(({ reads, writes }) => [...reads, ...writes].some((buffer) => values.has(buffer)));
 
 const isProduct = (step: CallStep): boolean => callRow(step).panels !== undefined;
 
