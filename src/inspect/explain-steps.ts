@@ -25,7 +25,7 @@ import { targetOf } from '../exec/targets/table.js';
 import type { StepRun } from '../exec/targets/target.js';
 import type { Kernel } from '../fusion/kernel/kernel.js';
 import { printKernel } from '../fusion/kernel/print.js';
-import { trafficOf } from '../fusion/kernel/traffic.js';
+import { bytesByBuffer, trafficOf } from '../fusion/kernel/traffic.js';
 import { formatBytes } from '../graph/format.js';
 import { type Graph, nodeOf } from '../graph/graph.js';
 import type { ExplainedStep } from './explanation-data.js';
@@ -146,10 +146,11 @@ class Explainer {
         tiles: step.tiles,
         ...(panels === undefined ? {} : { panels }),
       };
+      const brought = new Set<string>();
       const [first, ...others] = step.body.flatMap((part) =>
         this.#in(graph, part.step, plan, loops, 'parts').map((one) => ({
           ...one,
-          step: { ...withoutPanels(one.step, step, plan), sweep },
+          step: { ...withoutPanels(one, step, brought), sweep },
         })),
       );
       const how = panels !== undefined ? panelsText(panels) : taken && `taken in ${takenText(taken)}`;
@@ -178,25 +179,48 @@ class Explainer {
   }
 }
 
-/** A step without the bytes that never leave the cache. */
+/**
+ * A step without the bytes that never leave the cache: of values in panels, and of inputs that steps before it brought there,
+ * to which those are added that it brings.
+ */
 function withoutPanels(
-  one: ExplainedStep,
+  located: LocatedStep,
   { panels, windows }: SweepStep,
-  { buffers }: DevicePlan,
+  brought: Set<string>,
 ): ExplainedStep {
-  if (panels === undefined) return one;
-  const bytesOf = (labels: readonly string[]): number =>
-    windows
-      .map(({ buffer }) => buffers[buffer]!)
-      .reduce(
-        (sum, { label, byteLength }) => sum + labels.filter((one) => one === label).length * byteLength,
-        0,
-      );
+  const { step, plan } = located;
+  if (panels === undefined) return step;
+  const passed = new Set(windows.map(({ buffer }) => plan.buffers[buffer]!.label));
+  const touched = bytesByLabel(located).filter(({ label }) => passed.has(label) || brought.has(label));
+  const bytesOf = (isRead: boolean): number =>
+    touched.reduce((sum, each) => sum + (each.isRead === isRead ? each.bytes : 0), 0);
+  for (const label of step.reads) if (panels.inputs?.includes(label) === true) brought.add(label);
   return {
-    ...one,
-    bytesRead: one.bytesRead - bytesOf(one.reads),
-    bytesWritten: one.bytesWritten - bytesOf(one.writes),
+    ...step,
+    bytesRead: step.bytesRead - bytesOf(true),
+    bytesWritten: step.bytesWritten - bytesOf(false),
   };
+}
+
+/** The bytes of each array that a step reads or writes. */
+function bytesByLabel({ step, own, plan: { buffers } }: LocatedStep): {
+  readonly label: string;
+  readonly bytes: number;
+  readonly isRead: boolean;
+}[] {
+  if (own.kind === 'call') {
+    const byteLengthOf = (label: string): number =>
+      buffers.find((buffer) => buffer.label === label)!.byteLength;
+    const ofLabels = (labels: readonly string[], isRead: boolean) =>
+      labels.map((label) => ({ label, bytes: byteLengthOf(label), isRead }));
+    return [...ofLabels(step.reads, true), ...ofLabels(step.writes, false)];
+  }
+  const { kernel } = own;
+  const bytes = bytesByBuffer(kernel);
+  return own.buffers.map((buffer, k) => {
+    const isRead = kernel.buffers[k]!.role === 'input';
+    return { label: buffers[buffer]!.label, bytes: bytes[k]!, isRead };
+  });
 }
 
 /** `in panels of 16 MiB, not stored (1 GiB): about 900 µs, as a whole 1300 µs`. */

@@ -257,6 +257,12 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
   const steps = located.map(({ step }) => step);
   const only = onlyRunOf(plan);
   const positions = new Positions(located);
+  const isStored = isInMemory(plan);
+  const results = plan.values.filter(({ role }) => role === 'output').map(({ label }) => label);
+  const edges = ofReaders(
+    steps,
+    edgesOf(partition, positions, bytesByLabel(plan)).filter(isStored).filter(isReadBehind(steps)),
+  );
   const data: ExplanationData = {
     device: target.devices.map(({ name }) => name).join(','),
     deviceReason: job.chosen.reason,
@@ -265,12 +271,11 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges: ofReaders(
-      steps,
-      edgesOf(partition, positions, bytesByLabel(plan)).filter(isInMemory(plan)).filter(isReadBehind(steps)),
-    ),
-    readings: readingsOf(partition, positions, bytesByLabel(plan)),
-    results: plan.values.filter(({ role }) => role === 'output').map(({ label }) => label),
+    edges,
+    readings: readingsOf(partition, positions, bytesByLabel(plan))
+      .filter(isStored)
+      .filter(isReadAgain(steps)),
+    results,
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: Math.max(
@@ -381,7 +386,7 @@ function readingsOf(
 }
 
 /** Not of values that pass in panels from one step to the next. */
-function isInMemory(plan: Plan): (edge: ExplainedEdge) => boolean {
+function isInMemory(plan: Plan): (of: ExplainedEdge | ExplainedReading) => boolean {
   const passed = new Set(
     devicePlansOf(plan).flatMap(({ steps, buffers }) =>
       steps
@@ -392,6 +397,14 @@ function isInMemory(plan: Plan): (edge: ExplainedEdge) => boolean {
   );
   return ({ buffer }) => !passed.has(buffer);
 }
+
+/** Not of arrays that the second step finds in the cache, panel by panel. */
+const isReadAgain =
+  (steps: readonly ExplainedStep[]) =>
+  ({ buffer, first, second }: ExplainedReading): boolean => {
+    const [one, other] = [steps[first]?.sweep, steps[second]?.sweep];
+    return one?.number !== other?.number || one?.panels?.inputs?.includes(buffer) !== true;
+  };
 
 /** Not of values that are read within the step that gives them alone, as a scan's maps are. */
 const isReadBehind =

@@ -1,7 +1,7 @@
 /** Stencils of stencils on the CPU move their inputs and their results: values between them stay in the cache. */
 import { describe, expect, it } from 'vitest';
 import { byteLengthOf } from '../../src/graph/dtype.js';
-import { compute, explain, type Lazy, lazy, ndimage, placeholder, plan } from '../../src/index.js';
+import { arange, compute, explain, type Lazy, lazy, ndimage, placeholder, plan } from '../../src/index.js';
 
 const device = 'cpu';
 const image = placeholder([4000, 4800], 'float32');
@@ -33,7 +33,38 @@ const edges = (x: Lazy): Lazy[] => {
   const [a, b] = [ndimage.sobel(smooth, { axis: 1 }), ndimage.sobel(smooth, { axis: 0 })];
   return [a.hypot(b), b.atan2(a)];
 };
+const smooth = (x: Lazy): Lazy => ndimage.gaussianFilter(x, 1);
+const cornersOfSmooth = (x: Lazy): Lazy => {
+  const [a, b] = [ndimage.sobel(x, { axis: 1 }), ndimage.sobel(x, { axis: 0 })];
+  const [aa, bb, ab] = [smooth(a.square()), smooth(b.square()), smooth(a.mul(b))];
+  return aa.mul(bb).sub(ab.square()).sub(aa.add(bb).square().mul(0.04));
+};
+const sharp = (x: Lazy): Lazy => x.add(x.sub(ndimage.gaussianFilter(x, 2)).mul(1.5)).clip(0, 1);
+const contrast = (x: Lazy): Lazy => {
+  const less = x.sub(ndimage.gaussianFilter(x, 2));
+  return less.div(ndimage.gaussianFilter(less.square(), 2).sqrt().add(1e-3));
+};
 const mean = (x: Lazy, size: number): Lazy => ndimage.uniformFilter(x, { size });
+
+/** On a torus. */
+const laplacian = (x: Lazy): Lazy =>
+  x.roll(1, 0).add(x.roll(-1, 0)).add(x.roll(1, 1)).add(x.roll(-1, 1)).sub(x.mul(4));
+const heat = (x: Lazy): Lazy => {
+  const first = laplacian(x);
+  const second = laplacian(x.add(first.mul(0.05)));
+  const third = laplacian(x.add(second.mul(0.05)));
+  const last = laplacian(x.add(third.mul(0.1)));
+  return x.add(
+    first
+      .add(second.mul(2))
+      .add(third.mul(2))
+      .add(last)
+      .mul(0.1 / 6),
+  );
+};
+const phases = (x: Lazy): Lazy => x.add(laplacian(x.pow(3).sub(x).sub(laplacian(x).mul(0.5))).mul(0.01));
+const series = placeholder([2 ** 24], 'float32');
+const wave = (x: Lazy): Lazy => x.sub(x.mul(x.sub(x.roll(1, 0))).mul(0.1));
 
 const PROGRAMS: Readonly<Record<string, readonly [Lazy, Lazy[]]>> = {
   'corners of an image': [image, [corners(image)]],
@@ -44,6 +75,12 @@ const PROGRAMS: Readonly<Record<string, readonly [Lazy, Lazy[]]>> = {
   'deviations in windows': [image, [mean(image.square(), 5).sub(mean(image, 5).square()).maximum(0).sqrt()]],
   'the Laplacian of a Gaussian blur': [image, [ndimage.laplace(ndimage.gaussianFilter(image, 1))]],
   'the sum of a blurred image': [image, [ndimage.gaussianFilter(image, 1).sum()]],
+  'corners by Gaussian sums': [image, [cornersOfSmooth(image)]],
+  'an unsharp mask, which reads the image again': [image, [sharp(image)]],
+  'local contrast': [image, [contrast(image)]],
+  'a Runge-Kutta step of the heat equation on a torus': [image, [heat(image)]],
+  'a step of Cahn and Hilliard on a torus': [image, [phases(image)]],
+  'two steps of a wave on a ring': [series, [wave(wave(series))]],
 };
 
 const bytesOf = (arrays: readonly Lazy[]): number =>
@@ -53,10 +90,11 @@ describe('stencils of stencils', () => {
   it.each(Object.entries(PROGRAMS))(
     'read their input once and write their results: %s',
     (_, [x, results]) => {
-      const { bytesRead, bytesWritten, steps, edges: stored } = explain(results, { device });
+      const { bytesRead, bytesWritten, steps, edges: stored, readings } = explain(results, { device });
       expect(steps.length).toBeGreaterThan(1);
       expect(bytesRead + bytesWritten).toBeLessThan(1.05 * bytesOf([x, ...results]));
-      expect(stored).toEqual([]);
+      expect(bytesRead + bytesWritten).toBeGreaterThanOrEqual(bytesOf([x, ...results]));
+      expect([...stored, ...readings]).toEqual([]);
       // Panels of all values, some of whose elements go from one to the next.
       expect(plan(results, { device }).peakBytes).toBeLessThan(20 * 2 ** 20);
     },
@@ -69,13 +107,13 @@ describe('stencils of stencils', () => {
     );
   });
 
-  it('have values as a whole that are results, stay in the cache, or are read from the other end', () => {
-    const smooth = ndimage.gaussianFilter(image, 1);
-    const small = ndimage.gaussianFilter(placeholder([1000, 1200], 'float32'), 1);
-    const onTorus = (x: Lazy): Lazy => ndimage.laplace(x, { mode: 'wrap' });
-    const results = [[ndimage.laplace(smooth), smooth], [small], [onTorus(onTorus(image))]];
-    for (const some of results.slice(1)) expect(plan(some, { device }).sweeps).toEqual([]);
-    const { edges: stored } = explain(results[0]!, { device });
+  it('have values as a whole that are results, stay in the cache, or have rows that depend on their place', () => {
+    const blurred = smooth(image);
+    const small = placeholder([1000, 1200], 'float32');
+    const byPlace = laplacian(laplacian(image.mul(arange(4000).expandDims(1))));
+    for (const one of [smooth(small), heat(small), byPlace])
+      expect(plan([one], { device }).sweeps).toEqual([]);
+    const { edges: stored } = explain([ndimage.laplace(blurred), blurred], { device });
     expect(stored.map(({ bytes }) => bytes > 0)).toContain(true);
   });
 });

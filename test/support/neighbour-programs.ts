@@ -1,19 +1,22 @@
 /** Programs of several stencils, stage by stage: those of `test/fusion` and `test/conformance/neighbour-panels.test.ts`. */
 import type { Lazy } from '../../src/api/lazy.js';
-import { type DType, ndimage } from '../../src/index.js';
+import { arange, type DType, ndimage } from '../../src/index.js';
 
 export interface NeighbourProgram {
   readonly shape: readonly number[];
   readonly dtype: DType;
   /** Each makes its values of those of the stage before. */
   readonly stages: readonly ((...values: Lazy[]) => Lazy[])[];
-  /** Whether nothing passes in panels: neighbours are at the other end, or it is one kernel. */
+  /** Whether nothing passes in panels: rows depend on where they are, or it is one kernel. */
   readonly isWhole?: true;
 }
 
 /** A part of `size - 2 reach` elements of some axes, shifted. */
 const shifted = (x: Lazy, by: readonly number[], reach = 1): Lazy =>
   x.slice(...by.map((n, axis): [number, number] => [reach + n, x.shape[axis]! - reach + n]));
+/** On a torus. */
+const laplacian = (x: Lazy): Lazy =>
+  sumOf(x.shape.flatMap((_, axis) => [x.roll(1, axis), x.roll(-1, axis)])).sub(x.mul(2 * x.shape.length));
 const sumOf = (all: readonly Lazy[]): Lazy => all.reduce((sum, each) => sum.add(each));
 const OFFSETS = [-1, 0, 1];
 const box = (x: Lazy): Lazy => sumOf(OFFSETS.flatMap((i) => OFFSETS.map((j) => shifted(x, [i, j]))));
@@ -126,7 +129,73 @@ export const NEIGHBOUR_PROGRAMS: Readonly<Record<string, NeighbourProgram>> = {
     shape: [600, 340],
     dtype: 'float32',
     stages: [blurred(0, 'wrap'), blurred(0, 'wrap')],
+  },
+  'Runge-Kutta steps on a torus': {
+    shape: [600, 340],
+    dtype: 'float64',
+    stages: [
+      (x) => [x!, laplacian(x!)],
+      (x, k) => [x!, k!, laplacian(x!.add(k!.mul(0.05)))],
+      (x, k, l) => [x!, k!.add(l!.mul(2)), laplacian(x!.add(l!.mul(0.1)))],
+      (x, sum, m) => [x!.add(sum!.add(m!).mul(0.025))],
+    ],
+  },
+  'a step of Cahn and Hilliard': {
+    shape: [611, 257],
+    dtype: 'float32',
+    stages: [
+      (x) => [x!, x!.mul(x!).mul(x!).sub(x!).sub(laplacian(x!).mul(0.5))],
+      (x, y) => [x!.add(laplacian(y!).mul(0.01))],
+    ],
+  },
+  'steps on a ring': {
+    shape: [200_003],
+    dtype: 'float32',
+    stages: Array.from({ length: 6 }, () => (x: Lazy) => [x.sub(x.mul(x.sub(x.roll(1, 0))).mul(0.1))]),
+  },
+  'a volume without ends, its first axis far around': {
+    shape: [90, 33, 42],
+    dtype: 'float32',
+    stages: [(x) => [x!.roll(4, 0).add(x!.roll([-1, 2], [1, 2]))], (x) => [x!.roll([-3, 1], [0, 2]).sub(x!)]],
+  },
+  'a torus whose columns have weights by their place': {
+    shape: [600, 340],
+    dtype: 'float32',
+    stages: [
+      (x) => [laplacian(x!.mul(arange(340)))],
+      (x) => [laplacian(x!).add(x!.roll(1, 1).mul(arange(340).sin()))],
+    ],
+  },
+  'a torus whose rows have weights by their place': {
+    shape: [600, 340],
+    dtype: 'float32',
+    stages: [(x) => [x!, laplacian(x!.mul(arange(600).expandDims(1)))], (_, y) => [laplacian(y!)]],
     isWhole: true,
+  },
+  'half of the rows around, beside all of them': {
+    shape: [600, 340],
+    dtype: 'float32',
+    stages: [
+      (x) => [laplacian(x!)],
+      (x) => [
+        x!
+          .roll(-2, 0)
+          .slice([0, 300])
+          .add(x!.slice([0, 300]).roll(1, 1))
+          .sub(x!.slice([0, 300]).roll(1, 0)),
+      ],
+    ],
+    isWhole: true,
+  },
+  'the energy of a step on a torus': {
+    shape: [600, 340],
+    dtype: 'float32',
+    stages: [(x) => [laplacian(x!)], (x) => [laplacian(x!).square().sum()]],
+  },
+  'maxima of columns and sums of rows of a step on a torus': {
+    shape: [600, 340],
+    dtype: 'float32',
+    stages: [(x) => [laplacian(x!)], (x) => [laplacian(x!).max(0), laplacian(x!).abs().sum(1)]],
   },
 };
 

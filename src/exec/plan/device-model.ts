@@ -67,7 +67,8 @@ export interface KernelNeighbours {
 
 /** When and in what size values of stencils pass through memory in panels. */
 export interface NeighbourModel {
-  readonly byteLength: number;
+  /** Sizes of panels, of which the first is taken that is better than the whole: larger ones move less along. */
+  readonly byteLengths: readonly number[];
   /** Of values that are large enough. */
   readonly leastBytes: number;
   /** Why they pass in panels; `undefined`: they do not. */

@@ -92,6 +92,8 @@ export interface Panels {
   readonly byteLength: number;
   readonly panelByteLength: number;
   readonly reason: string;
+  /** Labels of inputs that several steps read in each panel, which the first one brings into the cache. */
+  readonly inputs?: readonly string[] | undefined;
 }
 
 /** How a kernel takes elements of arrays that are on the device in windows (`tiles/index-windows.ts`). */

@@ -46,7 +46,7 @@ function model(least: number, own: Omit<PanelModel, 'leastBytes'>): PanelModel |
   const leastBytes = LEAST_PANELS * (set ?? least);
   if (set === undefined) return { leastBytes, ...own };
   const choose = (): string => 'WEFT_PANEL_BYTES is set';
-  const neighbours = own.neighbours && { byteLength: set, leastBytes, choose };
+  const neighbours = own.neighbours && { byteLengths: [set], leastBytes, choose };
   return { ...own, leastBytes, bytesOf: () => set, choose, neighbours };
 }
 
@@ -66,7 +66,7 @@ export const cpuPanels = (): PanelModel | undefined =>
   });
 
 const NEIGHBOURS: NeighbourModel = {
-  byteLength: CPU_PANEL,
+  byteLengths: [CPU_PANEL, 2 * CPU_PANEL],
   leastBytes: LEAST_PANELS * CPU_PANEL,
   choose: chooseAround,
 };

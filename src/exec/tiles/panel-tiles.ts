@@ -29,7 +29,7 @@ export interface PanelTiles {
 }
 
 /**
- * The panels of a product, the first of the tasks, whose values hold about `bytes` at a time. `undefined`: what a step
+ * The panels of a product, the first of the tasks, whose values, and what is read beside them, hold about `bytes` at a time. `undefined`: what a step
  * reads for a range of its units is no panel.
  */
 export function* panelTiles(
@@ -39,7 +39,7 @@ export function* panelTiles(
 ): Slices<PanelTiles | undefined> {
   const { cut } = tasks[0]!.task;
   const windowed = new Set(tasks.flatMap(({ task }) => task.writes.filter(rules.isWindowed)));
-  const all = [...windowed].reduce((sum, buffer) => sum + rules.byteLengthOf(buffer), 0);
+  const all = [...windowed, ...(rules.beside ?? [])].reduce((sum, k) => sum + rules.byteLengthOf(k), 0);
   const least = Math.ceil(cut.units / MOST_PANELS);
   const wanted = Math.max(1, least, Math.floor((bytes * cut.units) / all));
   const places = new Places(tasks, rules);

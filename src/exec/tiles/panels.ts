@@ -25,7 +25,9 @@ import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
 import { neighbourChains } from './neighbour-chains.js';
+import { bytesReadAgain, passesBy, readBySeveral } from './panel-inputs.js';
 import { type PanelTiles, panelTiles } from './panel-tiles.js';
+import { withRowsAround } from './rows-around.js';
 import type { BytePitches, CutTask, Task, Touch } from './sweep-cuts.js';
 import type { SizedSweep, SlotRules } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
@@ -70,8 +72,8 @@ interface Sides {
   readonly after: readonly Item[];
 }
 
-/** The panels of a chain, and the steps that finish its reductions. */
-type Tiled = PanelTiles & { readonly finish: readonly Step[] };
+/** The panels of a chain, the steps that finish its reductions, and inputs that several steps of a panel read. */
+type Tiled = PanelTiles & { readonly finish: readonly Step[]; readonly inputs?: readonly number[] };
 
 /** The steps of some items in their order, and those that use each buffer: few of many. */
 class StepUses {
@@ -168,13 +170,29 @@ class PanelPlanner {
     for (const chain of neighbourChains(step, this.#buffers, this.#uses, neighbours.leastBytes)) {
       const place = this.#isReadInBlocks(chain) ? undefined : this.#placeOf(chain);
       if (place === undefined) continue;
-      yield;
-      const found = yield* this.#carried(chain, neighbours.byteLength);
-      const panels = found && this.#chooseAround(chain, found, neighbours);
-      if (found === undefined || panels === undefined) continue;
-      this.#take(chain, place, found, panels);
-      return;
+      const { product, followers } = chain;
+      const steps = [product, ...followers];
+      const around = withRowsAround(steps, chain.values);
+      const known = around && this.#withByteLengths(around.byteLengths);
+      for (const bytes of neighbours.byteLengths) {
+        yield;
+        const found = yield* this.#carried(around?.steps ?? steps, chain.values, bytes);
+        if (found === undefined) break;
+        const panels = this.#chooseAround(steps, chain.values, found, neighbours);
+        if (panels !== undefined) return this.#take(chain, place, found, panels);
+      }
+      if (known !== undefined) this.#withByteLengths(known);
     }
+  }
+
+  /** Gives buffers other lengths; the lengths that they had. */
+  #withByteLengths(byteLengths: ReadonlyMap<number, number>): ReadonlyMap<number, number> {
+    const known = new Map<number, number>();
+    for (const [buffer, byteLength] of byteLengths) {
+      known.set(buffer, this.#buffers[buffer]!.byteLength);
+      this.#buffers[buffer] = { ...this.#buffers[buffer]!, byteLength };
+    }
+    return known;
   }
 
   #take({ product, followers, values }: Chain, { before, after }: Sides, found: Tiled, panels: Panels): void {
@@ -279,8 +297,12 @@ class PanelPlanner {
   }
 
   /** Kernels panel by panel, each of which goes on where it stopped; reductions in parts where their rows do not follow. */
-  *#carried({ product, followers, values }: Chain, bytes: number): Slices<Tiled | undefined> {
-    const forms = [product, ...followers].map((step) => this.#formsOf(step));
+  *#carried(
+    steps: readonly KernelStep[],
+    values: ReadonlySet<number>,
+    bytes: number,
+  ): Slices<Tiled | undefined> {
+    const forms = steps.map((step) => this.#formsOf(step));
     if (forms.some(({ length }) => length === 0)) return undefined;
     const isOne = forms.every(({ length }) => length === 1);
     for (const at of isOne ? [0] : [0, -1]) {
@@ -292,10 +314,14 @@ class PanelPlanner {
         task,
         isKept: task.writes.some((buffer) => !values.has(buffer)),
       }));
-      const rules = { ...this.#rulesOf(values, new Map()), carries: true };
+      const beside = readBySeveral(tasks);
+      const rules = { ...this.#rulesOf(values, new Map()), carries: true, beside };
       const found = yield* panelTiles(swept, rules, bytes);
       if (found === undefined) continue;
-      return { ...found, finish: behind.map(({ step }) => step) };
+      const inputs = beside.filter((buffer) =>
+        passesBy(buffer, this.#buffers[buffer]!.byteLength, found.sized),
+      );
+      return { ...found, inputs, finish: behind.map(({ step }) => step) };
     }
     return undefined;
   }
@@ -355,23 +381,31 @@ class PanelPlanner {
   }
 
   #chooseAround(
-    { product, followers, values }: Chain,
-    { sized, carried }: PanelTiles,
+    steps: readonly KernelStep[],
+    values: ReadonlySet<number>,
+    { sized, carried, inputs = [] }: Tiled,
     neighbours: NeighbourModel,
   ): Panels | undefined {
     const bytesOf = (buffers: readonly number[]): number =>
       buffers.reduce((sum, k) => sum + (values.has(k) ? this.#buffers[k]!.byteLength : 0), 0);
     const panelByteLength = sized.slots.reduce((sum, { slotByteLength }) => sum + slotByteLength, 0);
-    const kernels = [product, ...followers].map((step) => {
+    const again = bytesReadAgain(steps, inputs);
+    const kernels = steps.map((step, k) => {
       const { reads, writes } = buffersOf(step);
-      return { kernel: (step as KernelStep).kernel, read: bytesOf(reads), written: bytesOf(writes) };
+      return { kernel: step.kernel, read: bytesOf(reads) + again[k]!, written: bytesOf(writes) };
     });
     const work = { kernels, tiles: sized.tiles.length, panelByteLength, carried };
     const reason = this.#isNeeded ? 'there is no room for the whole' : neighbours.choose(work);
     const [label] = [...values].map((buffer) => this.#buffers[buffer]!.key);
     return reason === undefined
       ? undefined
-      : { label: label!, byteLength: bytesOf([...values]), panelByteLength, reason };
+      : {
+          label: label!,
+          byteLength: bytesOf([...values]),
+          panelByteLength,
+          reason,
+          inputs: inputs.map((buffer) => this.#buffers[buffer]!.key),
+        };
   }
 
   #choose({ product, followers, values }: Chain, { sized, repeated }: PanelTiles): Panels | undefined {

@@ -29,6 +29,8 @@ export interface SlotRules {
   readonly tileBytes: number;
   /** Whether windows of values begin with what the tile before has left of them: their slots stay from tile to tile. */
   readonly carries?: boolean | undefined;
+  /** Of panels: buffers beside the values that several of their steps read. */
+  readonly beside?: readonly number[] | undefined;
   /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
   readonly pitches: BytePitches;
   /** As of `SweepRules`. */

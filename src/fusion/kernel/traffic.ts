@@ -20,17 +20,23 @@ function reach({ strides, index }: Access, sizes: readonly number[]): number {
   return index === undefined ? moved : Math.min(moved * index.size, product(sizes));
 }
 
-export function trafficOf(kernel: Kernel): Traffic {
+/** Bytes of each buffer that a kernel touches. */
+export function bytesByBuffer(kernel: Kernel): number[] {
   const sizes = sizesOf(kernel);
   const touched = kernel.buffers.map(() => 0);
   for (const access of accessesOf(kernel)) touched[access.buffer]! += reach(access, sizes);
+  // Several loads of one buffer overlap: no element is counted twice.
+  return kernel.buffers.map(
+    ({ dtype, elementCount }, k) => Math.min(touched[k]!, elementCount) * byteLengthOf(dtype),
+  );
+}
+
+export function trafficOf(kernel: Kernel): Traffic {
   let bytesRead = 0;
   let bytesWritten = 0;
-  kernel.buffers.forEach((buffer, k) => {
-    // Several loads of one buffer overlap: no element is counted twice.
-    const bytes = Math.min(touched[k]!, buffer.elementCount) * byteLengthOf(buffer.dtype);
-    if (buffer.role === 'input') bytesRead += bytes;
+  for (const [k, bytes] of bytesByBuffer(kernel).entries()) {
+    if (kernel.buffers[k]!.role === 'input') bytesRead += bytes;
     else bytesWritten += bytes;
-  });
+  }
   return { bytesRead, bytesWritten };
 }
