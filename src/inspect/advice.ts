@@ -9,6 +9,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Shift, transpose or slice the inputs of the first step instead of its result, where computing that again costs less than these bytes.',
   'read-around':
     'Leave it: the second step reads several elements of the value for each of its own, as neighbours, and computing all of these again is estimated to take longer than these bytes.',
+  'in-cache':
+    'Leave it: the value is small enough to stay in the cache that cores share until the second step reads it, so that panels would save no memory traffic; computing it again for each element that reads it would take longer.',
   'looked-up':
     'Leave it: the second step reads the value at places that depend on data, as in a table, which is computed once for all of them.',
   'domain-mismatch':
@@ -35,6 +37,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Leave it, or compute what the step between them gives in a compute of its own: it reads the one step, and the other one reads it.',
   'library-call':
     'Leave it: a call of a library or a routine reads its operands from memory and writes its results there.',
+  'several-calls':
+    'Leave it: several routines read the value; each would compute it again for itself, which is estimated to take longer than these bytes. A routine that reads it alone computes it where it reads.',
   'product-call':
     'Leave it: a product of many terms reads each element of a factor once for every row or column of the other one, and has a result after all its terms: it works from memory, and a map before or behind it is computed once, in one pass.',
   'attention-call':

@@ -42,6 +42,7 @@ import type { ExplainedEdge, ExplainedReading, ExplainedStep, ExplanationData } 
 import { explanationAsHtml } from './explanation-html.js';
 import { planAsSvg } from './graph-svg.js';
 import { Lines } from './lines.js';
+import { withReasonsOfPlan } from './plan-reasons.js';
 import { stepTimes } from './step-times.js';
 
 /**
@@ -271,7 +272,7 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges,
+    edges: withReasonsOfPlan(edges, located, new Set(results), targetOf(device).modelOf(device, destination)),
     readings: readingsOf(partition, positions, bytesByLabel(plan))
       .filter(isStored)
       .filter(isReadAgain(steps)),

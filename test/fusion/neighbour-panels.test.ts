@@ -116,6 +116,14 @@ describe('stencils of stencils', () => {
     const { edges: stored } = explain([ndimage.laplace(blurred), blurred], { device });
     expect(stored.map(({ bytes }) => bytes > 0)).toContain(true);
   });
+
+  it('say of small values that they stay in the cache, and how large those are that pass in panels', () => {
+    const { edges: stored } = explain([smooth(placeholder([1000, 1200], 'float32'))], { device });
+    expect(stored.map(({ reason, bytes }) => [reason, bytes])).toEqual([['in-cache', 2 * 4 * 1000 * 1200]]);
+    expect(stored[0]!.advice).toMatch(/It has 4\.58 MiB, and panels are for 16\.00 MiB and more\.$/);
+    const large = explain([laplacian(laplacian(image.mul(arange(4000).expandDims(1))))], { device });
+    expect(large.edges.map(({ reason }) => reason)).toEqual(['read-around']);
+  });
 });
 
 it('has the bits of a blur whose first half is stored', async () => {

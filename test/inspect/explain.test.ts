@@ -214,7 +214,7 @@ describe('explain', () => {
     ['a covariance of columns by their means', 'needs-result', (y: Lazy) => centredProduct(y.reshape(-1, 8))],
     [
       'differences of sums',
-      'read-around',
+      'in-cache',
       (y: Lazy) =>
         y
           .sum(1)
@@ -225,6 +225,20 @@ describe('explain', () => {
   ] as const)('does not ask for a slice of the input of %s', (_, reason, build) => {
     const { edges } = build(x.reshape(16_384, 64)).explain({ device: 'cpu' });
     expect(new Set(edges.map((edge) => edge.reason))).toEqual(new Set([reason]));
+  });
+
+  it('says why keys are stored that several routines gather by, and that one of them would compute', () => {
+    const values = x.reshape(-1);
+    const keys = values.mul(10).floor().clip(0, 9).astype('int64');
+    const { edges } = explain([keys.bincount(10), keys.bincount(10, values)], { device: 'cpu' });
+    const stored = edges.filter(({ from }) => from === 0).map(({ reason }) => reason);
+    expect(stored).toEqual(['several-calls', 'several-calls']);
+    expect(
+      keys
+        .bincount(10)
+        .explain({ device: 'cpu' })
+        .edges.map(({ reason }) => reason),
+    ).not.toContain('several-calls');
   });
 
   it('names the steps that read a value where routines have maps and reductions of it', () => {

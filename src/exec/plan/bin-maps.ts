@@ -74,7 +74,8 @@ function withinCost(all: Reads): Reads {
   return new Map([...all].filter(([, reads]) => isCheap(reads)));
 }
 
-const isBins = (step: Step): step is RoutineStep =>
+/** Whether a step gathers rows by their keys, and can compute both where it reads them. */
+export const isBins = (step: Step): step is RoutineStep =>
   step.kind === 'call' && ['bins', 'histogram', 'binSums'].includes(step.call);
 
 /** The place of values among the operands. */

@@ -13,6 +13,8 @@ export type Reason =
   | 'looked-up'
   /** The consumer reads the value at several places, at each of which it would be computed again. */
   | 'read-around'
+  /** Read at several places by another kernel, and so small that it is in a cache until then: of plans, not of kernels. */
+  | 'in-cache'
   /** The consumer walks a domain that does not line up with the producer's. */
   | 'domain-mismatch'
   /** The value would be computed again for each element it is broadcast to. */
@@ -37,6 +39,8 @@ export type Reason =
   | 'kernel-between'
   /** One side is a library call. */
   | 'library-call'
+  /** Several routines read the value, each of which could compute it alone: of plans, not of kernels. */
+  | 'several-calls'
   /** One side is a product of many terms, which is computed from memory. */
   | 'product-call'
   /** One side is attention, which reads keys and values again for each block of queries. */
