@@ -41,6 +41,8 @@ describe('the times of calls on a GPU', () => {
     ['2026-11-28-h200-calls-held-out/seed-140-evening', 1, 0.001],
     ['2026-11-29-h200-calls/seed-40', 1, 0.005],
     ['2026-11-29-h200-calls/seed-240', 1, 0.001],
+    ['2026-11-29-h200-calls/seed-41', 1, 0.001],
+    ['2026-11-29-h200-calls/seed-241', 1, 0.001],
   ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
     const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
       isWanted: (_, k) => k % every === 1 % every,
@@ -57,6 +59,8 @@ describe('the times of calls on a GPU', () => {
   it.each([
     ['running sum of columns', 'float32', '1511x3323', 0, 18.4],
     ['running sum of columns', 'float64', '63127x48', 0, 27.2],
+    ['running sum of columns', 'float64', '95x43317', 0, 23],
+    ['running sum of columns', 'float32', '237791x23', 0, 35.7],
     ['inverse', 'complex64', '40x40', 6, 46.6],
   ] as const)('follow what moves and what waits: %s of %s %s', (family, dtype, size, at, measured) => {
     const calls = callsOf(callCase(family, dtype, size)!, GPU);
@@ -96,6 +100,25 @@ describe('the times of calls on a GPU', () => {
     expect(secondsOf(many)).toBeGreaterThan(3 * secondsOf(one));
     expect(secondsOf(many, half)).toBeGreaterThan(1.5 * secondsOf(many));
     expect(secondsOf(one, half)).toBeLessThan(1.1 * secondsOf(one));
+  });
+
+  it('of columns follow whole tiles, whose axis may end before', () => {
+    const sums = (rows: number, columns: number): number =>
+      secondsOf(placeholder([rows, columns], 'float64').cumulativeSum(0));
+    expect(sums(3, 200_000) / sums(30, 200_000)).toBeGreaterThan(0.7);
+    expect(sums(3, 32) / sums(3, 4000)).toBeGreaterThan(0.9);
+    expect(sums(129, 3_000)).toBeGreaterThan(1.2 * sums(128, 3_000));
+  });
+
+  it('of triangles in blocks follow the right sides of a warp', () => {
+    const lower = (sides: number): number =>
+      secondsOf(
+        linalg.solveTriangular(placeholder([60, 60], 'float64'), placeholder([60, sides], 'float64'), {
+          lower: true,
+        }),
+      );
+    expect(lower(4) / lower(1)).toBeCloseTo(1, 1);
+    expect(lower(16)).toBeGreaterThan(3 * lower(4));
   });
 
   it('of triangles and small systems follow their right sides', () => {

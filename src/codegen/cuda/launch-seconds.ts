@@ -76,9 +76,9 @@ export function leastSeconds({ bytes, arithmetic, gathered }: LeastWork, rates: 
   return MODEL.launchSeconds + MODEL.waitSeconds + together;
 }
 
-/** The soft maximum. */
-const overlapped = (memory: number, instructions: number, rounds: number): number =>
-  (memory ** MODEL.overlap + instructions ** MODEL.overlap + rounds ** MODEL.overlap) ** (1 / MODEL.overlap);
+/** The soft maximum of what memory, instructions and waiting take. */
+export const overlapped = (memory: number, instructions: number, waiting: number): number =>
+  (memory ** MODEL.overlap + instructions ** MODEL.overlap + waiting ** MODEL.overlap) ** (1 / MODEL.overlap);
 
 function secondsOfLaunch(work: LaunchWork, part: number, rates: DeviceRates): number {
   const { threads, waits, combining, threadPart } = work;

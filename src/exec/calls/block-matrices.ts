@@ -13,9 +13,11 @@ import {
   BLOCK_LU_NAME,
   BLOCK_TRIANGLE_NAME,
   type BlockMatrix,
+  blocksOfSides,
   printBlockLu,
   printBlockTriangle,
   type SharedMatrix,
+  threadsOf,
 } from '../../codegen/cuda/routines/block-matrices.js';
 import {
   BLOCK_Q_NAME,
@@ -25,7 +27,6 @@ import {
 } from '../../codegen/cuda/routines/block-qr.js';
 import { pitchOf } from '../../codegen/cuda/routines/small-factors.js';
 import type { SmallForm } from '../../codegen/cuda/routines/small-matrices.js';
-import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
@@ -39,8 +40,6 @@ const SHARED_BESIDE = 64;
 const MOST_ROWS = 128;
 /** Rows of a column of QR at most. */
 const MOST_ROWS_OF_COLUMN = 256;
-/** Right sides of a warp, which share the copy of a matrix into shared memory. */
-const SIDES_OF_WARP = 4;
 
 const mostShared = ({ sharedByteLength }: DeviceLimits): number =>
   Math.min(MOST_SHARED, sharedByteLength - SHARED_BESIDE);
@@ -57,8 +56,6 @@ const squareBy = (n: number, pitch: number): SharedMatrix => ({
   pitch,
   threads: threadsOf(n),
 });
-
-const threadsOf = (rows: number): number => (rows > 2 * WARP ? 256 : 128);
 
 /** Columns for QR, in the registers of a block: as many as fit the shared memory in which Q's reflectors are. */
 function columnsOf(step: RoutineStep, limits: DeviceLimits): BlockMatrix | undefined {
@@ -93,7 +90,7 @@ export function blockTriangle(step: RoutineStep, limits: DeviceLimits): CallKern
   const square = squareOf(dtype, n, limits);
   if (square === undefined) return undefined;
   const triangle = { isUpper: isUpper === 1, form, hasUnitDiagonal: hasUnitDiagonal === 1 };
-  const parts = Math.ceil((sides * WARP) / (square.threads * SIDES_OF_WARP));
+  const parts = blocksOfSides(n, sides);
   return launchOfMatrices(step, {
     function: BLOCK_TRIANGLE_NAME,
     source: printBlockTriangle(dtype, square, triangle),

@@ -5,15 +5,17 @@
  * table for each routine.
  */
 
+import { sidesOfWarp } from '../../codegen/cuda/routines/block-matrices.js';
 import { comparisonsOfRow } from '../../codegen/cuda/routines/row-sort.js';
-import { SCAN_THREADS, WARP_ROW } from '../../codegen/cuda/routines/scan.js';
+import { SCAN_COLUMNS, SCAN_THREADS, SCAN_WARPS, WARP_ROW } from '../../codegen/cuda/routines/scan.js';
+import { lookBackReads } from '../../codegen/cuda/routines/scan-look-back.js';
 import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
 import { parametersOfBins, parametersOfSums } from '../../graph/bin-parameters.js';
 import { byteLengthOf, type DType, isComplex, isFloat } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
 import type { RoutineName } from '../../graph/routines.js';
-import { SCAN_OPS } from '../../graph/scan-tiles.js';
+import { SCAN_OPS, scanTile } from '../../graph/scan-tiles.js';
 import type { BufferArray, RoutineStep } from './call.js';
 
 export interface CallWork {
@@ -35,6 +37,8 @@ export interface CallWork {
   readonly operations: number;
   /** Of a GPU, whose blocks are filled up: those of tiny matrices are many times as many. */
   readonly cudaOperations?: number;
+  /** Steps of all rows on a GPU, where a row has several of each: of right sides. */
+  readonly rounds?: number;
   /** Of a row's operations, those that follow one another on a GPU: all, where none are named. */
   readonly chain?: number;
 }
@@ -72,13 +76,36 @@ const sorted: WorkOf = (step) => {
       };
 };
 
-/** A scan: along the middle axis of three. On a GPU a warp has a short line, a block a longer one, a thread neighbours of it. */
-const scanned: WorkOf = ({ operands: [x], parameters: [op] }) => {
-  const [outer, length, inner] = x!.shape as readonly [number, number, number];
-  const steps = inner > 1 ? length : length / (length <= WARP_ROW ? WARP : SCAN_THREADS);
-  const way = inner === 1 ? SCAN_OPS[op!]! : `${SCAN_OPS[op!]!} of columns`;
-  return { way, rows: outer * inner, steps, elements: sizeOf(x!) };
+/** A scan: along the middle axis of three. On a GPU a warp has a short line, a block a longer one. */
+const scanned: WorkOf = (step) => {
+  const { operands, parameters } = step;
+  const x = operands[0]!;
+  const [outer, length, inner] = x.shape as readonly [number, number, number];
+  const op = SCAN_OPS[parameters[0]!]!;
+  const work = { rows: outer * inner, elements: sizeOf(x) };
+  if (inner > 1) return { ...work, way: `${op} of columns`, ...columnTiles(step) };
+  return { ...work, way: op, steps: length / (length <= WARP_ROW ? WARP : SCAN_THREADS) };
 };
+
+/** A row's load, in steps of a warp: those of further rows are under way meanwhile. */
+const LOAD_OF_STEP = 0.376;
+
+/**
+ * Columns on a GPU: a block has a tile of 32, and goes through all of it where the axis ends before; each of its warps has
+ * some rows one after the other. A tile that looks back reads what those before it have published.
+ */
+function columnTiles({ operands, call }: RoutineStep): Partial<CallWork> {
+  const { dtype, shape } = operands[0]!;
+  const [outer, length, inner] = shape as readonly [number, number, number];
+  const tile = scanTile(dtype, inner);
+  const tiles = Math.ceil(length / tile);
+  const ofWarp = tile / SCAN_WARPS;
+  return {
+    steps: ofWarp + LOAD_OF_STEP * Math.min(length, ofWarp),
+    cudaOperations: outer * tiles * tile * SCAN_COLUMNS * Math.ceil(inner / SCAN_COLUMNS),
+    chain: tiles > 1 && operands.length === 1 && call === 'scan' ? lookBackReads(tiles) : 0,
+  };
+}
 
 /** Operations of an element in a transform of n: one for each factor 2, and as many as others are large. */
 function transformed(n: number): number {
@@ -155,6 +182,15 @@ type Sides = readonly [number, number];
 const sides = ({ operands: [a] }: RoutineStep): Sides => [a!.shape[1]!, a!.shape[2]!];
 const least = (step: RoutineStep): number => Math.min(...sides(step));
 const area = (step: RoutineStep): number => sides(step)[0] * sides(step)[1];
+/** Of the time of a step, the part that each further row of a lane adds. */
+const FURTHER_ROW = 0.15;
+
+/** A triangle in a block: its warps solve some right sides each, one after the other, by a step for each column. */
+function substituted(step: RoutineStep): Pick<CallWork, 'chain' | 'rounds'> {
+  const [count, [all, n]] = [lengthOf(step.operands[0]), sides(step)];
+  const each = n * (1 + FURTHER_ROW * (Math.ceil(n / WARP) - 1));
+  return { chain: each * sidesOfWarp(n, all), rounds: each * count * all };
+}
 /** Rows up to which cuSOLVER takes twice as long for each column of QR. */
 const FEW_ROWS = 128;
 /** Elements of reflectors, which a thread goes through one after the other. */
@@ -274,6 +310,7 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
       ({ parameters }) => (parameters[2] === 1 ? 'unit diagonal' : ''),
       ([, n]) => n,
     )(step),
+    ...substituted(step),
     cudaWay: sides(step)[0] === 1 ? 'one side' : '',
   }),
   qr: (step) => ({

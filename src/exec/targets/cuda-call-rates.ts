@@ -17,6 +17,8 @@ export interface CudaCallRates {
   readonly operation?: number;
   /** How often operands and results pass through memory. */
   readonly moved?: number;
+  /** Whether steps, operations and what moves overlap, as those of blocks that begin together, so that the longest counts. */
+  readonly overlaps?: true;
   /** How much slower steps, rows and operations of dtypes are than those that the others are given for. */
   readonly dtypes?: Partial<Readonly<Record<DType, number>>>;
 }
@@ -25,6 +27,17 @@ export interface CudaCallRates {
 export const RATED_ON = { multiprocessors: 132 };
 
 type ByWay = Readonly<Record<string, CudaCallRates>>;
+
+/** Scans of columns, of each lane of a tile; and those that look back, by what a tile reads of those before it. */
+const COLUMNS: CudaCallRates = { launch: 1570, step: 66.5, operation: 0.00137, moved: 1.6, overlaps: true };
+const COLUMNS_IN_ONE_PASS: CudaCallRates = {
+  launch: 1050,
+  step: 92.7,
+  unit: 800,
+  operation: 0.0025,
+  moved: 1.4,
+  overlaps: true,
+};
 
 export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, ByWay>>>> = {
   ...CUDA_PRODUCT_RATES,
@@ -268,7 +281,8 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     'clear+scan': {
       '': { launch: 2500, step: 0.1, moved: 1.25 },
       mapped: { launch: 2610, step: 0.468, moved: 0.715, dtypes: { float32: 1, int64: 1.29 } },
-      'of columns': { launch: 2900, step: 0.081, moved: 1.2, dtypes: { float32: 1, float64: 1.85 } },
+      'of columns': COLUMNS_IN_ONE_PASS,
+      'of columns mapped': COLUMNS_IN_ONE_PASS,
     },
     scan: {
       '': {
@@ -278,7 +292,8 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
         moved: 0.936,
         dtypes: { float32: 1, float64: 1.14, int64: 0.861 },
       },
-      'of columns': { launch: 2900, step: 12.6, row: 0.317, dtypes: { float32: 1, float64: 0.513 } },
+      'of columns': COLUMNS,
+      'of columns mapped': COLUMNS,
     },
   },
   smallDeterminants: {
@@ -371,28 +386,18 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   triangularSolve: {
     block_triangle: {
       '': {
-        launch: 500,
-        step: 430,
-        row: 0.9,
-        dtypes: { complex128: 2.75, complex64: 2.65, float32: 1, float64: 1.4 },
-      },
-      'one side': {
-        launch: 300,
-        step: 132,
-        row: 0.02,
-        dtypes: { complex128: 3.3, complex64: 2.48, float32: 1, float64: 1.37 },
-      },
-      'one side unit diagonal': {
-        launch: 1100,
-        step: 46,
-        row: 0.04,
-        dtypes: { complex128: 2.1, complex64: 1.6, float32: 1, float64: 1.2 },
+        launch: 2470,
+        unit: 75.4,
+        row: 0.016,
+        moved: 1.29,
+        dtypes: { complex128: 4.42, complex64: 3, float32: 1, float64: 1.52 },
       },
       'unit diagonal': {
-        launch: 300,
-        step: 133,
-        row: 0.6,
-        dtypes: { complex128: 2.4, complex64: 1.6, float32: 1, float64: 1.3 },
+        launch: 2190,
+        unit: 18.6,
+        row: 0.0085,
+        moved: 0.47,
+        dtypes: { complex128: 2.93, complex64: 1.77, float32: 1, float64: 1.5 },
       },
     },
     library: {

@@ -3,7 +3,7 @@
  * of what computes it, kernels of Weft's own or a library. A GPU has two more terms: launches, and the steps of a row that wait for
  * one another, which take as long however many multiprocessors there are.
  */
-import type { DeviceRates } from '../../codegen/cuda/launch-seconds.js';
+import { type DeviceRates, overlapped } from '../../codegen/cuda/launch-seconds.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import type { DType } from '../../graph/dtype.js';
 import type { CallStep } from '../calls/call.js';
@@ -52,6 +52,7 @@ export function secondsOfCudaCall(
     row: ofRow = 0,
     operation = 0,
     moved = 0,
+    overlaps = false,
     dtypes = {},
   } = rates;
   const slowness = dtypes[nearestDType(Object.keys(dtypes) as DType[], work.dtype)!] ?? 1;
@@ -59,14 +60,16 @@ export function secondsOfCudaCall(
   const calls = by === LIBRARY && work.isStack ? Math.max(1, work.rows * part) : 1;
   const operations = work.cudaOperations ?? work.operations;
   const perUnit = unit * (work.chain ?? operations / Math.max(1, work.rows));
-  const waiting = launch * launches + slowness * (ofStep * work.steps + perUnit);
+  const begun = launch * launches + slowness * perUnit;
+  const steps = slowness * ofStep * work.steps;
   const share = RATED_ON.multiprocessors / device.multiprocessors;
   // Those of further rounds of blocks begin where the ones before end: each takes its steps.
-  const rounds = work.isStack ? work.rows * Math.max(1, work.steps) : work.rows;
+  const rounds = work.rounds ?? (work.isStack ? work.rows * Math.max(1, work.steps) : work.rows);
   const together = share * slowness * (ofRow * rounds + operation * operations);
   const { bytesRead, bytesWritten } = row.explain(step, 'cuda');
   const bytes = (moved * (bytesRead + bytesWritten)) / device.memoryRate;
-  return 1e-9 * (calls * waiting + part * together) + part * bytes;
+  if (overlaps) return 1e-9 * begun + overlapped(part * bytes, 1e-9 * part * together, 1e-9 * steps);
+  return 1e-9 * (calls * (begun + steps) + part * together) + part * bytes;
 }
 
 /** Of the same kernels or a library, and of the longest way with which the call's ends: of `float32 sum of columns`, `of columns`. */

@@ -143,6 +143,17 @@ export interface Triangle {
   readonly hasUnitDiagonal: boolean;
 }
 
+/** Threads of a block that has a matrix of so many rows. */
+export const threadsOf = (rows: number): number => (rows > 2 * WARP ? 256 : 128);
+/** Right sides of a warp at most, which share the copy of a matrix into shared memory. */
+const SIDES_OF_WARP = 4;
+/** Blocks that share the right sides of a triangle of `n` columns. */
+export const blocksOfSides = (n: number, sides: number): number =>
+  Math.ceil((sides * WARP) / (threadsOf(n) * SIDES_OF_WARP));
+/** Right sides that a warp of those solves one after the other. */
+export const sidesOfWarp = (n: number, sides: number): number =>
+  Math.ceil((sides * WARP) / (blocksOfSides(n, sides) * threadsOf(n)));
+
 /** A warp's right side, `x[r]` in row `lane + 32 r`, solved with a triangle in shared memory. */
 function printSubstitution(
   { isUpper, form, hasUnitDiagonal }: Triangle,

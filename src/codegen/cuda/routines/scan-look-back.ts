@@ -42,6 +42,10 @@ export const printLookBackShared = (width: 1 | 32): string =>
 /** Values whose words a lane reads before it waits for any. */
 const AHEAD = 8;
 
+/** Reads of the last of so many tiles that wait for one another: those of its group, then those of each wider one. */
+export const lookBackReads = (tiles: number): number =>
+  levelsOf(tiles).reduce((sum, size) => sum + Math.ceil(Math.min(size, GROUP) / AHEAD), 0);
+
 /** The value of each of `count` neighbours of a level, `apart` words from one another, as `use` takes them in order. */
 const printHear = (words: 1 | 2, count: string, use: string): string => {
   const each = (text: (word: number) => string, between: string): string =>
