@@ -58,6 +58,9 @@ it.each<[string, Lazy]>([
   ['a b - b a', x.mul(y).sub(y.mul(x))],
   ['2 x - 2 y', x.mul(2).sub(y.mul(2))],
   ['x² - y²', x.square().sub(y.square())],
+  ['3 x + -3 x', x.mul(3).add(x.mul(-3))],
+  ['(x + 1) y + -(x + 1) y', x.add(1).mul(y).add(x.add(1).neg().mul(y))],
+  ['x² + x (-x)', x.square().add(x.mul(x.neg()))],
   [
     'halves',
     array([40, 30], 'float16')

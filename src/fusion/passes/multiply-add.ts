@@ -11,8 +11,8 @@
  * - it is smaller than the sum, as a row is that all rows are added to;
  * - it is added to what is smaller than the sum and computed, p - max p, or is computed of the product, p - pᵀ, p - floor p or
  *   p - cumulativeMax p, which needs the product, too: a difference of equal numbers is 0, and a fraction is not negative;
- * - both are products. Then one with a scalar is taken, the second of two, in a difference where the two have no factor in
- *   common; else of squares in a sum the second.
+ * - both are products. Then one with a scalar is taken, the second of two, where the two cannot cancel: in a difference that have
+ *   no factor in common, in a sum not x by two scalars or by y and -y; else of squares in a sum the second.
  *
  * Sums of products for all pairs of rows, as Σk (x[i, k] - y[j, k])², are of a `termProduct`, which joins them by a multiply-add.
  * A sum of slices of products reads their factors where they are one array that is given and scalars, as windows of x² do.
@@ -168,15 +168,37 @@ function isSecondTaken(
     if (takes(second, a)) return true;
     return takes(first, b) ? false : undefined;
   }
-  const isAlike = first.map.id === second.map.id;
-  if (isAlike || (sum.op === 'subtract' && first.factors.some((id) => second.factors.includes(id))))
-    return undefined;
+  const isScalarAt = (id: number): boolean => isScalar(editor.node(id));
+  const isNegated = (id: number, of: number): boolean => {
+    const node = editor.node(id);
+    return node.kind === 'map' && node.op === 'negative' && node.inputs[0] === of;
+  };
+  const mayBeZero = mayCancel(sum.op, first.factors, second.factors, isScalarAt, isNegated);
+  if (first.map.id === second.map.id || mayBeZero) return undefined;
   const isWanted = sum.op === 'subtract' ? [hasScalar] : [hasScalar, isSquare];
   for (const test of isWanted) {
     if (test(second, editor) && takes(second, a)) return true;
     if (test(first, editor) && takes(first, b)) return false;
   }
   return undefined;
+}
+
+/**
+ * Whether two products with a factor in common may be equal in a difference, or opposite in a sum: x by two scalars, 3 x + -3 x,
+ * or by a value and its negation. Their sum is 0 then, not the rounding of one.
+ */
+function mayCancel(
+  op: OpName,
+  first: readonly number[],
+  second: readonly number[],
+  isScalarAt: (id: number) => boolean,
+  isNegated: (id: number, of: number) => boolean,
+): boolean {
+  const areOpposite = (a: number, b: number): boolean =>
+    (isScalarAt(a) && isScalarAt(b)) || isNegated(a, b) || isNegated(b, a);
+  return first.some((one, i) =>
+    second.some((two, k) => one === two && (op === 'subtract' || areOpposite(first[1 - i]!, second[1 - k]!))),
+  );
 }
 
 const isSquare = ({ factors: [a, b] }: Product): boolean => a === b;
@@ -255,8 +277,13 @@ class LoopWriter {
     if (value.kind !== 'map' || !isSum(value.op) || !isFull(value.dtype)) return value;
     const [a, b] = value.args as readonly [number, number];
     const [first, second] = [a, b].map((at) => stepProduct(at, loop));
-    const isCommon = first?.some((at) => second?.includes(at) === true) === true;
-    if (a === b || (value.op === 'subtract' && isCommon)) return value;
+    const madeAt = (at: number): StepValue | undefined => loop.values[at - loop.arguments.length];
+    const isConst = (at: number): boolean => madeAt(at)?.kind === 'const';
+    const isNegated = (at: number, of: number): boolean => {
+      const made = madeAt(at);
+      return made?.kind === 'map' && made.op === 'negative' && made.args[0] === of;
+    };
+    if (a === b || mayCancel(value.op, first ?? [], second ?? [], isConst, isNegated)) return value;
     if (second !== undefined && !isReadInStep(b, a, loop))
       return { ...value, op: opOfSum(value.op, true), args: [...second, a] };
     if (first !== undefined && !isReadInStep(a, b, loop))
