@@ -147,13 +147,15 @@ const transform =
     const rows = elements / Math.max(1, n);
     const operations = elements * each;
     const points = step.call === 'irfft' ? 2 * elements : elements;
-    const cudaOperations = cudaWay === 'padded' ? points : operations;
+    const cudaOperations = cudaWay.startsWith('padded') ? points : operations;
     return { way, cudaWay, rows, steps: n, elements, operations, cudaOperations };
   };
 
 function cudaWayOfLine(n: number, { call, operands: [x] }: RoutineStep): string {
   const greatest = greatestFactor(n);
-  if (greatest >= LARGE_PRIME) return greatest >= PADDED_PRIME ? 'padded' : 'primes';
+  // A padded line is more than twice as long, and may be a long one where this is none yet.
+  if (greatest >= PADDED_PRIME) return n <= LONG_LINE && 2 * n > LONG_LINE ? 'padded long' : 'padded';
+  if (greatest >= LARGE_PRIME) return 'primes';
   if (greatest > 2) return n > MIXED_LINE ? 'mixed' : '';
   if (call !== 'fft' || n <= LONG_LINE) return '';
   return n <= LINE_OF_BLOCK && byteLengthOf(x!.dtype) === 16 ? 'of a block' : 'powers';
