@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { DeviceError, MemoryError } from '../../src/host/errors.js';
-import { compute, type DType, iterate, type Lazy, lazy, type NDArray } from '../../src/index.js';
+import { compute, type DType, iterate, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
 import {
   formsOf,
   largest,
@@ -158,12 +158,32 @@ describe('an epilogue', () => {
     expect(largest(x.map((value, k) => value - wanted[k]!))).toBeLessThan(1e-5);
   });
 
-  it('is a kernel of its own where the product is cut into tiles', async () => {
-    const [a, b] = [await stored([1024, 64], 1, 'float32'), await stored([64, 64], 2, 'float32')];
-    const bias = await stored([64], 3, 'float32');
+  it.each([
+    ['float32', ({ a, b, bias }: Operands) => a.matmul(b).add(bias).relu()],
+    ['float32', ({ a, b, c }: Operands) => a.matmul(b).mul(0.7).add(c.mul(0.3))],
+    ['float16', ({ a, b, bias }: Operands) => a.matmul(b).add(bias).relu()],
+    ['bfloat16', ({ a, b, c }: Operands) => a.matmul(b).mul(0.75).add(c)],
+    ['float64', ({ a, b, c }: Operands) => a.matmul(b).mul(0.7).sub(c)],
+  ] as const)(
+    'is in each tile of a product of %s that is cut, with the bits of the whole',
+    async (dtype, build) => {
+      const y = build(await operandsOf(dtype, { m: 1026, k: 64, n: 64 }));
+      const whole = await y.compute({ device });
+      setFaults([]);
+      const tiled = await y.compute({ device, memory: Math.floor(plan([y], { device }).peakBytes / 2) });
+      expect(productCalls()).toBeGreaterThan(1);
+      expect(describeSimulator().counts.cublasLtMatmul).toBe(productCalls());
+      expect(tiled.data).toEqual(whole.data);
+    },
+  );
+
+  it('is a kernel of its own where the product is cut in another way', async () => {
+    const { a, b, bias } = await operandsOf('float32', { m: 600, k: 64, n: 600 });
     const y = a.matmul(b).add(bias).relu();
     const whole = await parts(y);
-    const tiled = await y.compute({ device, memory: 300_000 });
+    setFaults([]);
+    const { needed } = refusal(() => plan([y], { device, memory: 1 }));
+    const tiled = await y.compute({ device, memory: needed.memory! });
     expect(describeSimulator().counts.cublasLtMatmul ?? 0).toBe(0);
     const found = await parts(lazy(tiled));
     expect(largest(found.map((value, k) => value - whole[k]!))).toBeLessThan(1e-4);
@@ -180,6 +200,16 @@ describe('an epilogue', () => {
     }
   });
 });
+
+function refusal(job: () => unknown): MemoryError {
+  try {
+    job();
+  } catch (error) {
+    if (error instanceof MemoryError) return error;
+    throw error;
+  }
+  throw new Error('expected a refusal');
+}
 
 const keep = async (x: Lazy): Promise<Lazy> => lazy(await x.compute({ device: 'cpu' }));
 

@@ -23,7 +23,7 @@ import {
 import { hasPlacedAttention } from '../../fusion/passes/place-attention.js';
 import { hasRowWrites } from '../../fusion/passes/write-rows.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
-import type { Graph } from '../../graph/graph.js';
+import type { Graph, GraphNode } from '../../graph/graph.js';
 import { formatSubscripts, printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
@@ -78,6 +78,9 @@ export function* planInSlices(
   return planned;
 }
 
+const isProductOrLoop = (node: GraphNode | undefined): boolean =>
+  node?.kind === 'contract' || node?.kind === 'loop';
+
 /** A plan, and the passes whose graph it is of. */
 interface Fitting extends Planned {
   readonly passes: readonly Pass[];
@@ -110,10 +113,7 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   // All devices are of one kind: `devices.ts` sees to it.
   const { passes, wholePasses } = targetOf(target.devices[0]!);
   const isRolled = hasRolls(graph);
-  const mayDiffer =
-    isRolled ||
-    hasPlaces(graph) ||
-    graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop');
+  const mayDiffer = isRolled || hasPlaces(graph) || graph.nodes.some(isProductOrLoop);
   if (target.isSharded || wholePasses.length === 0 || !mayDiffer)
     return yield* cuttablePlan(canonical, target, passes);
   const all = [...passes, ...wholePasses];
@@ -176,14 +176,12 @@ function* cuttablePlan(
   const refused: Refused[] = [];
   let found: Fitting | undefined;
   for (const [k, first] of ways.entries()) {
-    const all = [...first, ...passes];
-    const graph = (k === 0 ? passed : undefined) ?? (yield* passedGraph(canonical, target, all, {}));
-    const planned = yield* planOfGraph(canonical, target, graph);
-    if (planned instanceof Refused) {
-      refused.push(planned);
+    const known = k === 0 ? passed : undefined;
+    const tried = yield* planInTiles(canonical, target, [...first, ...passes], known);
+    if (tried instanceof Refused) {
+      refused.push(tried);
       continue;
     }
-    const tried = { ...planned, passes: all };
     if (found === undefined || bytesCopied(tried) < bytesCopied(found)) found = tried;
     if (!devicePlansOf(found.plan).some(takesInParts)) return found;
   }
@@ -194,6 +192,35 @@ function* cuttablePlan(
     if (least === undefined || asksForLess(error, least, budgetIn(target))) least = error;
   }
   throw least!;
+}
+
+/**
+ * The plan of some passes, whose graph may be known: where there are products with epilogues, first with these, so that tiles
+ * have the bits of the whole, then without, since they cannot be cut in all ways.
+ */
+function* planInTiles(
+  canonical: Canonical,
+  target: ComputeTarget,
+  passes: readonly Pass[],
+  known: Graph | undefined,
+): Slices<Fitting | Refused> {
+  const { cutPasses } = targetOf(target.devices[0]!);
+  const mayDiffer =
+    known === undefined &&
+    cutPasses.length > 0 &&
+    !target.isSharded &&
+    !target.exact &&
+    canonical.graph.nodes.some(isProductOrLoop);
+  if (mayDiffer) {
+    const all = [...passes, ...cutPasses];
+    const fused = yield* passedGraph(canonical, target, all, {});
+    const planned = yield* planOfGraph(canonical, target, fused);
+    if (!(planned instanceof Refused)) return { ...planned, passes: all };
+    if (!hasEpilogues(fused)) return planned;
+  }
+  const graph = known ?? (yield* passedGraph(canonical, target, passes, {}));
+  const planned = yield* planOfGraph(canonical, target, graph);
+  return planned instanceof Refused ? planned : { ...planned, passes };
 }
 
 /** Whether a refusal asks for less memory of the device than another one, or as much and less of the host's. */

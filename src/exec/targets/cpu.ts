@@ -107,6 +107,7 @@ export const CPU_TARGET: Target = {
   passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, orderOfSum)],
   products: PRODUCTS,
   wholePasses: [FOLD_ROLLS, COMPACT_VALUES, PLACE_ATTENTION, writeRowsOf(LEAST_STATE, () => true)],
+  cutPasses: [],
   productLibraries: () => ['weft'],
   kernelCode: ['program'],
   problemOf: () => undefined,

@@ -35,6 +35,9 @@ const isHostDecided = ({ condition, body }: GraphLoop): boolean =>
   condition === undefined ||
   body.nodes.some((node) => node?.kind === 'call' || node?.kind === 'contract' || node?.kind === 'loop');
 
+/** Whole plans have it, and tiles. */
+const FUSE_EPILOGUES = fuseEpiloguesOf(CALLS);
+
 export const CUDA_TARGET: Target = {
   passes: [
     WITHOUT_CPU_ROUTINES,
@@ -52,11 +55,12 @@ export const CUDA_TARGET: Target = {
   ],
   wholePasses: [
     FOLD_ROLLS,
-    fuseEpiloguesOf(CALLS),
+    FUSE_EPILOGUES,
     COMPACT_VALUES,
     PLACE_ATTENTION,
     writeRowsOf(LEAST_STATE, isHostDecided),
   ],
+  cutPasses: [FUSE_EPILOGUES],
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

@@ -43,6 +43,8 @@ export interface Target {
   readonly products: ProductTraits;
   /** Those that follow in plans which hold everything at once: no step is cut. */
   readonly wholePasses: readonly Pass[];
+  /** Those of them that plans in tiles have, too, where the tiles fit. */
+  readonly cutPasses: readonly Pass[];
   /**
    * Loads its libraries off this thread, once, those of products where there are such; without it, there are
    * none.

@@ -6,7 +6,7 @@
  *     contract (cast a, float32) (cast b, float32)      →   contract a b of halves with a float32 result
  *     ½x(1 + tanh(√(2/π)(x + 0.044715x³))) of x          →   x, gelu
  *
- * After `lower-contractions`, for plans that hold everything at once. Values change by rounding: an epilogue
+ * After `lower-contractions`, for plans of one device. Values change by rounding: an epilogue
  * is computed in the precision of the sums and rounded once, products of a scaled operand are scaled.
  *
  * An epilogue is taken for what the expression is, not for who else reads its parts, so that a result has the bits that it

@@ -100,14 +100,14 @@ export const EXPAND_CUDA: Pass = { name: 'expand-cuda', run: expandCuda, rounds:
 /** Runs after a target's passes over a graph that several devices share. */
 export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: splitContractions, rounds: true };
 
-/** Runs after a target's passes over a graph of which a plan holds everything at once. */
+/** Runs after a target's passes over a graph of which a plan holds everything at once, or tiles whose products are cut by rows. */
 export const fuseEpiloguesOf = (calls: CallTraits): Pass => ({
   name: 'fuse-epilogues',
   run: fuseEpilogues(calls),
   rounds: true,
 });
 
-/** Another of those. */
+/** Runs after a target's passes over a graph of which a plan holds everything at once. */
 export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };
 
 /** Another of those. */

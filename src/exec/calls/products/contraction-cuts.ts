@@ -34,8 +34,9 @@ const inRows = (step: ContractionStep, operand: TensorOperand, pitch: number): S
 const volumeOf = ({ sizes }: ContractionStep, { labels }: TensorOperand): number =>
   labels.reduce((product, label) => product * sizes[label]!, 1);
 
-/** A cut along each label of the result, beginning with those that leave least whole. */
+/** A cut along each label of the result, beginning with those that leave least whole; none with an addend. */
 export function contractionCuts(step: ContractionStep): Cut[] {
+  if (step.addend !== undefined) return [];
   const whole = (label: number): number =>
     operandsOf(step).reduce(
       (sum, operand) => sum + (operand.labels.includes(label) ? 0 : volumeOf(step, operand)),

@@ -83,8 +83,8 @@ export function matmulCuts(step: MatmulStep): MatmulCuts {
 }
 
 /**
- * Parts along the contracted axis of which a product can be the sum, of so many indices each; 1: it cannot. `isOfLibrary`: it
- * is summed in an order that is not known, which parts of any length change.
+ * Parts along the contracted axis of which a product can be the sum, of so many indices each; 1: it cannot, as where an epilogue
+ * follows the whole sum. `isOfLibrary`: it is summed in an order that is not known, which parts of any length change.
  */
 export const contractedUnits = (
   step: MatmulStep,
@@ -92,7 +92,7 @@ export const contractedUnits = (
   isOfLibrary = false,
 ): number => {
   const isCut = isOfLibrary ? !isHalf(step.dtype) : granule % granuleOf(step) === 0;
-  return isCut ? Math.ceil(step.k / granule) : 1;
+  return isCut && step.epilogue === undefined ? Math.ceil(step.k / granule) : 1;
 };
 
 /** A block of a product: what of its axes. */

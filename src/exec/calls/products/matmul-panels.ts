@@ -181,9 +181,13 @@ export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitc
 const linesOf = (operand: MatrixOperand): number =>
   isByRow(operand) ? operand.rowStride : operand.columnStride;
 
-/** Whether a product may be run by panels. Elements of a vector, or of a line, stay side by side. */
+/**
+ * Whether a product may be run by panels. Elements of a vector, or of a line, stay side by side; an epilogue reads more than has
+ * windows.
+ */
 export const canRunByPanels = (step: MatmulStep): boolean =>
   matricesOf(step) === 1 &&
+  step.epilogue === undefined &&
   step.m > 1 &&
   step.n > 1 &&
   step.a.buffer !== step.b.buffer &&
