@@ -8,9 +8,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import { kernelsWithoutOrder } from '../../src/codegen/cpu/tape-sum-order.js';
-import { compute, type Lazy } from '../../src/index.js';
+import { compute, type Lazy, plan } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
+import { enoughFor } from '../support/budget-corpus.js';
 import { randomValues } from '../support/random.js';
 import {
   BELOW,
@@ -153,6 +154,27 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     it('have them where a rolled array is stored besides', async () => {
       expect(await differencesOf(ONCE_OF_ROLLS, 'ordinary', device)).toEqual([]);
     });
+
+    it.each([
+      [1, 0],
+      [2, 1],
+      [3, 0],
+    ])(
+      'have them where columns rolled by %i along %i are read beside rows, with the roll and within half',
+      async (by, axis) => {
+        const of = (seed: number): Lazy => toLazy(randomValues('float32', [200, 200], seed));
+        const roll = of(1).transpose().roll(by, axis);
+        const sums = [roll.mul(of(2)).sum(1), roll.mul(of(2)).std(1)];
+        const alone = await compute(sums, { device });
+        const beside = await compute([...sums, roll], { device });
+        const half = Math.max(1, Math.floor(plan(sums, { device }).peakBytes / 2));
+        const within = await compute(sums, enoughFor(sums, { device, memory: half }));
+        for (const [k, { data }] of alone.entries()) {
+          expect(beside[k]!.data).toEqual(data);
+          expect(within[k]!.data).toEqual(data);
+        }
+      },
+    );
 
     it('have them where a value that others are computed of is stored turned', async () => {
       expect(await differencesOf(ONCE_OF_TURNED, 'loops', device)).toEqual([]);

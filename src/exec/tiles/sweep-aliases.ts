@@ -4,7 +4,7 @@
  *
  *     x + roll(x, 1)   the first tile reads the first rows of x, and the last one
  *
- * The arithmetic stays as it is. Called by `sweeps.ts`.
+ * The arithmetic stays as it is, and so does the order of sums, for which the buffers of one input count once. Called by `sweeps.ts`.
  */
 import { mapLoads } from '../../fusion/kernel/algebra.js';
 import type { Access } from '../../fusion/kernel/kernel.js';
@@ -39,7 +39,9 @@ export function splitLoads(
       const position = known.length === 0 ? access.buffer : parameters.length;
       if (known.length > 0) {
         buffers.push(alias(step.buffers[access.buffer]!));
-        parameters.push(kernel.buffers[access.buffer]!);
+        const parameter = { ...kernel.buffers[access.buffer]!, array: access.buffer };
+        parameters[access.buffer] = parameter;
+        parameters.push(parameter);
       }
       group = { leader: access, position };
       groups.set(access.buffer, [...known, group]);

@@ -160,6 +160,8 @@ export interface BufferParameter {
   readonly elementCount: number;
   /** Whether its memory is that of another buffer of the kernel, element by element. */
   readonly isShared?: boolean;
+  /** In a tile of a larger job: which array it has a window of, where other buffers have windows of the same one. */
+  readonly array?: number;
   /**
    * In a tile of a larger job: how rows of the buffer's window lie. Neither schedule nor order depends on it.
    */

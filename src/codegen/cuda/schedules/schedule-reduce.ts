@@ -6,6 +6,7 @@
  * is cut into slots of a fixed length where the parallel axes alone would not fill a device; partial results
  * of slots go to scratch and are combined in slot order by a second launch.
  */
+import type { Load } from '../../../fusion/kernel/algebra.js';
 import { hasMonoid, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { elementLoadsOf, levelsOf, storesElements, takenByWalks } from '../../../fusion/kernel/levels.js';
@@ -83,8 +84,7 @@ export function layoutOf(kernel: Kernel): 'rows' | 'columns' {
   // Every row reads the same elements: one row per thread, and the loads are shared by the warp.
   if (onParallel.length === 0 && loads.length > 0)
     return product(kernel.parallel) >= 4 * WARP ? 'columns' : 'rows';
-  let rows = 0;
-  let columns = 0;
+  const [rows, columns]: [Map<string, number>, Map<string, number>] = [new Map(), new Map()];
   for (const { access, dtype } of onParallel) {
     const extent = access.strides.reduce(
       (n, stride, k) => (stride === 0 ? n : n * sizes[k]!),
@@ -92,11 +92,18 @@ export function layoutOf(kernel: Kernel): 'rows' | 'columns' {
     );
     const r = Math.abs(access.strides[last]!);
     const c = Math.abs(access.strides[p - 1]!);
-    if (c === 0 || (r !== 0 && r <= c)) rows += extent;
-    else columns += extent;
+    const read = c === 0 || (r !== 0 && r <= c) ? rows : columns;
+    // An array counts once: neighbours and parts of it are read once, and a roll of it by a fold or in two parts.
+    const array = `${arrayOf(kernel, access)} ${dtype}`;
+    read.set(array, Math.max(extent, read.get(array) ?? 0));
   }
-  return columns > rows ? 'columns' : 'rows';
+  const bytesOf = (read: ReadonlyMap<string, number>): number =>
+    [...read.values()].reduce((sum, bytes) => sum + bytes, 0);
+  return bytesOf(columns) > bytesOf(rows) ? 'columns' : 'rows';
 }
+
+/** The array that is read, of which several buffers of a tile may have windows. */
+const arrayOf = ({ buffers }: Kernel, { buffer }: Access): number => buffers[buffer]?.array ?? buffer;
 
 interface Slots {
   readonly slotLength: number;
@@ -228,13 +235,28 @@ function wordsOfRow(kernel: Kernel): number {
   return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
 }
 
-/** Loads of elements: all, those that lie side by side along the axis of rows, and those that lie apart: of columns of rows. */
-type LoadsByStride = Readonly<Record<'all' | 'along' | 'apart', ReturnType<typeof elementLoadsOf>>>;
+/**
+ * Loads of elements: all, those that lie side by side along the axis of rows, and those that lie apart: of columns of rows. Of
+ * neighbours in one array, parts of a join among them, the first.
+ */
+type LoadsByStride = Readonly<Record<'all' | 'along' | 'apart', readonly Load[]>>;
 
 function loadsByStride(kernel: Kernel): LoadsByStride {
   const axis = kernel.parallel.length + kernel.reduced.length - 1;
   const strideOf = ({ access }: { readonly access: Access }): number => Math.abs(access.strides[axis]!);
-  const loads = elementLoadsOf(kernel);
+  const areOfOne = (a: Load, b: Load): boolean =>
+    arrayOf(kernel, a.access) === arrayOf(kernel, b.access) && a.dtype === b.dtype;
+  const areNeighbours = (a: Load, b: Load): boolean =>
+    areOfOne(a, b) &&
+    a.access.strides[axis] === b.access.strides[axis] &&
+    (a.access.offset - b.access.offset) % strideOf(a) === 0;
+  const found = elementLoadsOf(kernel);
+  const moving = found.filter((load) => strideOf(load) > 0);
+  // The part of a roll that is one element does not move.
+  const others = found.filter((load) => strideOf(load) === 0 && !moving.some((one) => areOfOne(one, load)));
+  const isFirst = (load: Load, k: number): boolean =>
+    !moving.slice(0, k).some((one) => areNeighbours(one, load));
+  const loads = [...moving.filter(isFirst), ...others];
   return {
     all: loads,
     along: loads.filter(({ access }) => access.strides[axis] === 1),
