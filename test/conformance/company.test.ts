@@ -72,6 +72,9 @@ const ONCE_OF_OTHER_ORDERS = [
   [42_000_668, 'sums'],
 ] as const;
 
+/** One of whose kernels had blocks of half the lanes that its order asks for, and of four times as many, but no others. */
+const ONCE_WITHOUT_BLOCKS = 42_000_850;
+
 /** One of joins in which a sum of short sums, whose slices are permuted, took them from memory, along other axes. */
 const ONCE_OF_PERMUTED_SUMS = 72_879;
 
@@ -132,7 +135,8 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       expect(budgets).toBeGreaterThan(0);
     });
 
-    it.runIf(device === 'cpu')('are of kernels that all have blocks in the order of their sums', () => {
+    it.runIf(device === 'cpu')('are of kernels that all have blocks in the order of their sums', async () => {
+      expect(await differencesOf(ONCE_WITHOUT_BLOCKS, 'ordinary', device)).toEqual([]);
       expect(kernelsWithoutOrder()).toBe(0);
     });
 

@@ -204,6 +204,8 @@ interface OrderAlone {
 
 /** Times as many lanes of a block as are best, where a kernel with many values has no block of an order with fewer. */
 const SHARES = [1, 4, 16, 64];
+/** The same for an order that is wanted, which may be that of any power of two. */
+const ALL_SHARES = [1, 2, 4, 8, 16, 32, 64];
 
 /** The blockings whose order does not follow from the size of blocks, in as few lanes as there are such. */
 function orderedOf(bare: Kernel, levels: Levels): readonly Blocking[] {
@@ -276,7 +278,7 @@ export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Block
   const all = blockingsOf(kernel, levels);
   const inOrder = all.filter(has);
   if (inOrder.length > 0) return inOrder;
-  for (const share of orders.size === 1 ? SHARES : []) {
+  for (const share of orders.size === 1 ? ALL_SHARES : []) {
     const inRuns = candidates(kernel, levels, alone[0]?.run, share).filter(has);
     if (inRuns.length > 0) return inRuns;
   }
