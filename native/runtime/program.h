@@ -50,10 +50,6 @@ struct Image {
   std::vector<uint8_t> bytes;
 };
 
-// Instructions times elements of a tape, by the weights of their ops, that one thread does in 2 (light ops)
-// to 20 microseconds, and in some 100 where elements are those of which functions take longest.
-inline constexpr double kShortWork = 50'000;
-
 struct TapeStep {
   std::shared_ptr<const cpu::Tape> tape;
   std::vector<int> buffers;

@@ -102,6 +102,7 @@
   X(size_t, kDeviceSteps, 128, "Sizes of a GPU's other blocks from one power of two to the next.") \
   X(size_t, kPackedBytes, 65536, "Bytes of an array up to which it is copied beside others, packed.") \
   X(size_t, kMostStreams, 8, "The most streams of a GPU that the steps of a program run in.") \
+  X(double, kShortWork, 50000, "Instructions times elements of tapes, by the weights of their ops, that one thread does soon: in 2 to 20 us.") \
   X(int64_t, kMatmulGranule, 2048, "Contracted indices on the CPU whose products are summed before the next.") \
   X(int64_t, kDotSlot, 65536, "Elements of a dot product that are summed by themselves: from two such on, a tree.") \
   X(int64_t, kManyDots, 64, "Dot products that are too many for trees.") \

@@ -125,6 +125,8 @@ export const DEVICE_STEPS = 128;
 export const PACKED_BYTES = 65536;
 /** The most streams of a GPU that the steps of a program run in. */
 export const MOST_STREAMS = 8;
+/** Instructions times elements of tapes, by the weights of their ops, that one thread does soon: in 2 to 20 us. */
+export const SHORT_WORK = 50000;
 /** Contracted indices on the CPU whose products are summed before the next. */
 export const MATMUL_GRANULE = 2048;
 /** Elements of a dot product that are summed by themselves: from two such on, a tree. */

@@ -1,7 +1,7 @@
 /**
- * Weights of ops and reductions in light instructions, by which the work of small tapes is counted (`kShortWork` in
- * `native/runtime/program.h`): whether the thread that asks for them does it, and no other. Called by `tape-encoder.ts`, for
- * each op that a tape names, and by `program-cpu.ts`.
+ * Weights of ops and reductions in light instructions, by which the work of small tapes is counted (`SHORT_WORK`):
+ * whether the thread that asks for them does it, and no other. Called by `tape-encoder.ts`, for each op that a tape names, and
+ * by `program-cpu.ts`.
  */
 import { OPS, type OpName, opRow } from '../../graph/ops.js';
 import { REDUCTIONS, type ReductionName } from '../../graph/reductions.js';

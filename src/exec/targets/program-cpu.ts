@@ -12,6 +12,7 @@ import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { config } from '../../host/config.js';
 import { once } from '../../host/once.js';
 import { completed, type Slices } from '../../host/slices.js';
+import { SHORT_WORK } from '../../shared/layout.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { MOST_SMALL_BYTES_OF_ALL } from '../native/host-memory.js';
@@ -61,9 +62,6 @@ const SHORT_OPERATIONS = 2.1e6;
 const SHORT_BESIDE_CALLS = 5e-5;
 /** Of kernels alone: to wake a thread takes as long. */
 const SHORT_ALONE = 2e-5;
-
-/** Instructions times elements of those of which some may take longer than predicted: as many as `kShortWork` of the addon. */
-const SHORT_WORK = 5e4;
 
 /**
  * Instructions times elements of kernels alone, by the weights of their ops: of fewer the addon knows that they are short, and of
