@@ -24,6 +24,7 @@ constexpr int kWorkspaceBytes = 1, kReductionSchemes = 3, kAlignmentA = 5;
 constexpr uint32_t kInComputeType = 2;
 
 // cublasLtEpilogue_t.
+constexpr int kPlain = 1;
 int codeOf(const Epilogue& epilogue) {
   const int bias = epilogue.bias >= 0 ? 4 : 0;
   switch (epilogue.activation) {
@@ -32,7 +33,7 @@ int codeOf(const Epilogue& epilogue) {
     case Epilogue::Activation::gelu:
       return 32 | bias;
     default:
-      return bias == 0 ? 1 : bias;
+      return bias == 0 ? kPlain : bias;
   }
 }
 
@@ -142,19 +143,25 @@ std::vector<int64_t> LtProblem::key(size_t workspaceBytes) const {
 }
 
 std::vector<LtAlgorithm> LtProblem::algorithms(ltHandle handle, size_t workspaceBytes, size_t most) const {
-  MatmulStep bare = step_;
-  bare.epilogue = Epilogue{step_.dtype, 1, 0, {}};
-  const std::vector<LtAlgorithm> first =
-      LtProblem(bare, addresses_).heuristic(handle, workspaceBytes, 1, alignments());
-  const bool isFirst = !first.empty() && isRun(handle, first.front(), workspaceBytes);
-  std::vector<LtAlgorithm> usable = heuristic(handle, workspaceBytes, most, alignments());
-  if (isFirst) {
-    std::erase_if(usable, [&](const LtAlgorithm& other) { return other.data == first.front().data; });
-    usable.insert(usable.begin(), first.front());
-    if (usable.size() > most) usable.pop_back();
+  std::vector<LtAlgorithm> usable;
+  if (!isBare()) {
+    MatmulStep bare = step_;
+    bare.epilogue = Epilogue{step_.dtype, 1, 0, {}};
+    usable = LtProblem(bare, addresses_).heuristic(handle, workspaceBytes, 1, alignments());
+    if (!usable.empty() && !isRun(handle, usable.front(), workspaceBytes)) usable.clear();
+  }
+  if (usable.size() == most) return usable;
+  for (const LtAlgorithm& other : heuristic(handle, workspaceBytes, most, alignments())) {
+    const bool isFirst = !usable.empty() && other.data == usable.front().data;
+    if (usable.size() < most && !isFirst) usable.push_back(other);
   }
   if (usable.empty()) checkStatus(kNotSupported, kCublasLtNames, "cublasLtMatmulAlgoGetHeuristic");
   return usable;
+}
+
+bool LtProblem::isBare() const {
+  const Epilogue& after = *step_.epilogue;
+  return epilogue_ == kPlain && !after.addend && after.dtype == step_.dtype;
 }
 
 LtProblem::Alignments LtProblem::alignments() const {

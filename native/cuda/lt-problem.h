@@ -50,6 +50,8 @@ class LtProblem {
   Stored stored(const MatrixOperand& operand, int64_t rows, int64_t columns, DType dtype) const;
   std::array<const Stored*, 4> matrices() const { return {&left_, &right_, &addend_, &result_}; }
   void describe();
+  // Whether it is the problem of the product without its epilogue, whatever the factors.
+  bool isBare() const;
   // Of the operands and the result, in the order of `matrices`.
   using Alignments = std::array<int64_t, 4>;
   Alignments alignments() const;
