@@ -96,7 +96,10 @@ export class Tracer {
         return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
       }
       const { traced, form, bounded } = known ?? (await this.#entryFor(args));
-      const executed = await traced.run(sourcesOf(args), 'device');
+      const running = traced.runNow(args, 'device');
+      const turn = running instanceof Promise ? undefined : turnToHandOver();
+      const executed = running instanceof Promise ? await running : running;
+      if (turn !== undefined) await turn;
       const results =
         bounded === undefined
           ? storedResults(traced.exprs, executed)

@@ -13,6 +13,7 @@ import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Expr, Source } from '../../graph/expr.js';
+import { whenThere } from '../../host/at-once.js';
 import { MemoryError } from '../../host/errors.js';
 import { lostDevices, type RunInput } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
@@ -162,27 +163,50 @@ export class TracedGraph {
     return executed;
   }
 
-  /** The results on the host, for calls that come again and again: those that are there at once are given as they are. */
+  /** As `run`, for calls that come again and again: results that are there at once are given as they are. */
+  runNow(args: Arguments, destination: TracedDestination): Executed | Promise<Executed> {
+    const program = this.#knownNow(destination);
+    return program === undefined ? this.run(args, destination) : this.#runKnown(program, args, destination);
+  }
+
+  /** The results on the host, in the same way. */
   resultsNow(args: Arguments): HostResult[] | Promise<HostResult[]> {
-    const program = this.#ends === undefined && watcher() === undefined ? this.#knownFor('host') : undefined;
+    const program = this.#knownNow('host');
     if (program === undefined) return this.#results(this.run(args, 'host'));
-    const failed = (error: unknown): Promise<HostResult[]> =>
-      this.#results(this.#afterFailure(error, args, 'host', this.#settings.host, new Map()));
     try {
-      const small = this.#smallResults(program, args);
-      if (small !== undefined) return small;
-      const long = this.#long;
-      const inputs = long?.program === program ? this.#inputsNow(long.sources, args) : undefined;
-      if (inputs !== undefined) return long!.run(inputs, this.#numbers, failed);
-      const running = runProgramNow(program, this.#givenBy(args), this.#settings.host);
-      if (running instanceof Promise) return this.#results(this.#looked(running, 'host')).catch(failed);
-      throwFailedIn(this.#canonical, running);
-      return hostResults(this.exprs, running);
+      const there = this.#smallResults(program, args) ?? this.#longResults(program, args);
+      if (there !== undefined) return there;
     } catch (error) {
-      // Failures that are there at once count as results that are: a caller who goes on lets the event loop turn.
-      const turn = turnToHandOver();
-      return turn === undefined ? failed(error) : turn.then(() => failed(error));
+      return this.#results(this.#afterThrown(error, args, 'host'));
     }
+    const running = this.#runKnown(program, args, 'host');
+    return running instanceof Promise ? this.#results(running) : hostResults(this.exprs, running);
+  }
+
+  /** The program that ran before, of calls that need no look at indices and report to nobody. */
+  #knownNow(destination: TracedDestination): Program | undefined {
+    return this.#ends === undefined && watcher() === undefined ? this.#knownFor(destination) : undefined;
+  }
+
+  #runKnown(program: Program, args: Arguments, destination: TracedDestination): Executed | Promise<Executed> {
+    const settings = this.#settings[destination];
+    try {
+      const running = this.#looked(runProgramNow(program, this.#givenBy(args), settings), destination);
+      if (!(running instanceof Promise)) return running;
+      return running.catch((error: unknown) =>
+        this.#afterFailure(error, args, destination, settings, new Map()),
+      );
+    } catch (error) {
+      return this.#afterThrown(error, args, destination);
+    }
+  }
+
+  /** As `#afterFailure`, of a run that failed at once, which counts as a result: a caller who goes on lets the event loop turn. */
+  #afterThrown(error: unknown, args: Arguments, destination: TracedDestination): Promise<Executed> {
+    const turn = turnToHandOver();
+    const goOn = (): Promise<Executed> =>
+      this.#afterFailure(error, args, destination, this.#settings[destination], new Map());
+    return turn === undefined ? goOn() : turn.then(goOn);
   }
 
   #results(running: Promise<Executed>): Promise<HostResult[]> {
@@ -202,6 +226,18 @@ export class TracedGraph {
     }
     if (small.hasCodes) throwFailedIn(this.#canonical, { program, outputs });
     return small.resultsIn(outputs);
+  }
+
+  /** The results of a run on threads of the CPU. Undefined: nothing runs. */
+  #longResults(program: Program, args: Arguments): HostResult[] | Promise<HostResult[]> | undefined {
+    const long = this.#long;
+    const inputs = long?.program === program ? this.#inputsNow(long.sources, args) : undefined;
+    return (
+      inputs &&
+      long!.run(inputs, this.#numbers, (error) =>
+        this.#results(this.#afterFailure(error, args, 'host', this.#settings.host, new Map())),
+      )
+    );
   }
 
   async #run(
@@ -246,13 +282,15 @@ export class TracedGraph {
   }
 
   /** Throws where a call of the graph failed. */
-  #looked(running: Promise<Executed>, destination: TracedDestination): Promise<Executed> {
+  #looked(
+    running: Executed | Promise<Executed>,
+    destination: TracedDestination,
+  ): Executed | Promise<Executed> {
     const canonical = this.#canonical;
     if (canonical.statuses.length === 0) return running;
-    return running.then(async (executed) => {
-      await checkStatuses(canonical, executed, destination, readCodes);
-      return executed;
-    });
+    return whenThere(running, (executed) =>
+      whenThere(checkStatuses(canonical, executed, destination, readCodes), () => executed),
+    );
   }
 
   /** An error of the job, with the user's line; a refusal says what is enough for all of its graphs. */
