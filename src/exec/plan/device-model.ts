@@ -80,7 +80,7 @@ export interface PanelModel {
   /** Of a product's panel: so many that it stays in a cache. */
   readonly bytesOf: (product: CallStep | KernelStep) => number;
   /** Whether operands of products that a kernel computes may pass in panels, too. */
-  readonly ofOperands: boolean;
+  readonly ofOperands: () => boolean;
   /** Of products that are large enough. */
   readonly leastBytes: number;
   /** Why a product is computed in panels; `undefined`: it is not. */

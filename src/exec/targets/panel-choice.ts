@@ -7,6 +7,7 @@ import { unmeasuredRates } from '../../codegen/cpu/tape-rates.js';
 import { secondsInPanels, secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import { formatMicroseconds } from '../../graph/format.js';
 import { config } from '../../host/config.js';
+import { once } from '../../host/once.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { cpuInfo } from '../native/native.js';
@@ -51,7 +52,7 @@ function model(least: number, own: Omit<PanelModel, 'leastBytes'>): PanelModel |
 }
 
 export const cudaPanels = (): PanelModel | undefined =>
-  model(CUDA_PANEL, { bytesOf: () => CUDA_PANEL, ofOperands: false, choose: chooseOnCuda });
+  model(CUDA_PANEL, { bytesOf: () => CUDA_PANEL, ofOperands: () => false, choose: chooseOnCuda });
 
 /**
  * Panels save memory and its pages, and cost a call of threads and another reading of an operand each. A library may add up
@@ -60,7 +61,7 @@ export const cudaPanels = (): PanelModel | undefined =>
 export const cpuPanels = (): PanelModel | undefined =>
   model(CPU_PANEL, {
     bytesOf: bytesOnCpu,
-    ofOperands: cpuInfo().blas === null,
+    ofOperands: once(() => cpuInfo().blas === null),
     choose: chooseOnCpu,
     neighbours: NEIGHBOURS,
   });

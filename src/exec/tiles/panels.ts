@@ -226,10 +226,10 @@ class PanelPlanner {
     return this.#formsOf(step).flatMap(([task, ...more]) => (more.length === 0 ? [task as CutTask] : []));
   }
 
-  /** Whether it is a product, or a kernel with one result where those of operands pass in panels. */
+  /** Whether it is a product, or a kernel with one result, which may be an operand of products. */
   #isProduct(step: Step): step is Chain['product'] {
     if (step.kind === 'call') return isProduct(step);
-    return this.#panels.ofOperands && step.kind === 'kernel' && resultsOf(step).length === 1;
+    return step.kind === 'kernel' && resultsOf(step).length === 1;
   }
 
   /**
@@ -241,6 +241,7 @@ class PanelPlanner {
     const [result] = resultsOf(product) as [number];
     const { byteLength, role } = this.#buffers[result]!;
     if (role !== 'temporary' || byteLength < this.#panels.leastBytes) return undefined;
+    if (product.kind === 'kernel' && !this.#panels.ofOperands()) return undefined;
     this.#uses ??= new StepUses(this.#items);
     const { swept } = this.#uses;
     // It follows another product already.
