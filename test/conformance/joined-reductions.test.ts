@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { compute, concat, type DType, type Lazy, lazy, stack } from '../../src/index.js';
 import { failuresOf, type Prepared, referenceOf, run, toLazy } from '../support/api.js';
-import { backends, isSimulated } from '../support/backends.js';
+import { backends, isSimulated, runsOthers, whyNotOthers } from '../support/backends.js';
 import { randomIntegers, randomValues } from '../support/random.js';
 import { bytesOf } from '../support/random-steps.js';
 import { EXACT, mismatch } from '../support/ulp.js';
@@ -179,59 +179,68 @@ describe.each(backends())('reductions along joins on %s', (device) => {
   );
 });
 
-it('have the same bits beside other results, within a budget, and in a slice', async () => {
-  const x = real(40_000, 7);
-  const rows = stack([x.exp(), x.square().mul(0.3), x.sub(1).mul(x), x.sin()]);
-  const y = [rows.norm({ axis: 0 }), rows.std(0), rows.softmax(0), rows.logsumexp(0)];
-  for (const each of y) {
-    const alone = await each.compute({ device: 'cpu' });
-    const [beside] = await compute([each, rows, x.mul(2), rows.sum(1)], { device: 'cpu' });
-    expect(beside!.data).toEqual(alone.data);
-    const tiled = await each.compute({ device: 'cpu', memory: 200_000 });
-    expect(tiled.data).toEqual(alone.data);
-    if (each.ndim > 1) continue;
-    const slice = await each.slice([100, 1100]).compute({ device: 'cpu' });
-    expect(slice.data).toEqual(alone.data.slice(100, 1100));
-  }
-});
+it.runIf(runsOthers)(
+  `have the same bits beside other results, within a budget, and in a slice${whyNotOthers}`,
+  async () => {
+    const x = real(40_000, 7);
+    const rows = stack([x.exp(), x.square().mul(0.3), x.sub(1).mul(x), x.sin()]);
+    const y = [rows.norm({ axis: 0 }), rows.std(0), rows.softmax(0), rows.logsumexp(0)];
+    for (const each of y) {
+      const alone = await each.compute({ device: 'cpu' });
+      const [beside] = await compute([each, rows, x.mul(2), rows.sum(1)], { device: 'cpu' });
+      expect(beside!.data).toEqual(alone.data);
+      const tiled = await each.compute({ device: 'cpu', memory: 200_000 });
+      expect(tiled.data).toEqual(alone.data);
+      if (each.ndim > 1) continue;
+      const slice = await each.slice([100, 1100]).compute({ device: 'cpu' });
+      expect(slice.data).toEqual(alone.data.slice(100, 1100));
+    }
+  },
+);
 
-it('between two axes have the same bits beside what reads the join again', async () => {
-  const x = real(3000, 10).reshape(100, 30);
-  const planes = stack(
-    Array.from({ length: 8 }, (_, k) => (k % 2 === 0 ? x.add(k) : x.mul(k).sin())),
-    1,
-  );
-  for (const reduce of [OTHERS.std!, OTHERS.logsumexp!, OTHERS.norm!]) {
-    const y = reduce(planes, 1);
-    const alone = await y.compute({ device: 'cpu' });
-    const [beside] = await compute([y, planes.sub(y.reshape(100, 1, 30))], { device: 'cpu' });
-    expect(beside!.data).toEqual(alone.data);
-  }
-});
+it.runIf(runsOthers)(
+  `between two axes have the same bits beside what reads the join again${whyNotOthers}`,
+  async () => {
+    const x = real(3000, 10).reshape(100, 30);
+    const planes = stack(
+      Array.from({ length: 8 }, (_, k) => (k % 2 === 0 ? x.add(k) : x.mul(k).sin())),
+      1,
+    );
+    for (const reduce of [OTHERS.std!, OTHERS.logsumexp!, OTHERS.norm!]) {
+      const y = reduce(planes, 1);
+      const alone = await y.compute({ device: 'cpu' });
+      const [beside] = await compute([y, planes.sub(y.reshape(100, 1, 30))], { device: 'cpu' });
+      expect(beside!.data).toEqual(alone.data);
+    }
+  },
+);
 
 describe.each(['stack', 'concat'] as const)('of what is computed alike of slices, in a %s,', (form) => {
-  it.each(Object.keys(ALIKE))('have the same bits beside one of these: %s', async (name) => {
-    for (const count of [12, 24, 57]) {
-      const x = real(count * 5, count)
-        .reshape(count, 5)
-        .sin();
-      const parts = Array.from({ length: count }, (_, k) =>
-        ALIKE[name]!(form === 'stack' ? x.slice(k) : x.slice([k, k + 1])),
-      );
-      const joined = form === 'stack' ? stack(parts) : concat(parts);
-      for (const reduce of [REDUCTIONS.sum!, OTHERS.std!, OTHERS.logsumexp!]) {
-        const result = reduce(joined, 0);
-        const alone = await result.compute({ device: 'cpu' });
-        for (const other of [parts[3]!, x.slice(3), parts[0]!.add(parts[1]!)]) {
-          const [beside] = await compute([result, other], { device: 'cpu' });
-          expect(beside!.data, `${count}`).toEqual(alone.data);
+  it.runIf(runsOthers).each(Object.keys(ALIKE))(
+    `have the same bits beside one of these: %s${whyNotOthers}`,
+    async (name) => {
+      for (const count of [12, 24, 57]) {
+        const x = real(count * 5, count)
+          .reshape(count, 5)
+          .sin();
+        const parts = Array.from({ length: count }, (_, k) =>
+          ALIKE[name]!(form === 'stack' ? x.slice(k) : x.slice([k, k + 1])),
+        );
+        const joined = form === 'stack' ? stack(parts) : concat(parts);
+        for (const reduce of [REDUCTIONS.sum!, OTHERS.std!, OTHERS.logsumexp!]) {
+          const result = reduce(joined, 0);
+          const alone = await result.compute({ device: 'cpu' });
+          for (const other of [parts[3]!, x.slice(3), parts[0]!.add(parts[1]!)]) {
+            const [beside] = await compute([result, other], { device: 'cpu' });
+            expect(beside!.data, `${count}`).toEqual(alone.data);
+          }
         }
       }
-    }
-  });
+    },
+  );
 });
 
-it('stay as they are under exact where their form is another', async () => {
+it.runIf(runsOthers)(`stay as they are under exact where their form is another${whyNotOthers}`, async () => {
   const x = real(1000, 8);
   const rows = stack([x.exp(), x.mul(3), x.sin()]);
   const stored = lazy(await rows.compute({ device: 'cpu' }));
@@ -241,18 +250,21 @@ it('stay as they are under exact where their form is another', async () => {
   }
 });
 
-it('of concatenated columns and of all elements take the parts', async () => {
-  const x = real(500, 9);
-  const columns = concat([x.exp().reshape(-1, 1), x.mul(2).reshape(-1, 1), x.reshape(-1, 1)], 1);
-  const row = stack([x.exp().reshape(1, -1), x.mul(2).reshape(1, -1), x.reshape(1, -1)], 1);
-  for (const build of [
-    () => columns.max(),
-    () => columns.sum(1),
-    () => columns.max([0, 1]),
-    () => row.min([0, 1]),
-    () => row.argmax(1),
-  ]) {
-    const [own] = await compute([build()], { device: 'cpu' });
-    expect(mismatch(own!, referenceOf([build()])[0]!, { ulp: 8, absolute: 1e-5 })).toBeUndefined();
-  }
-});
+it.runIf(runsOthers)(
+  `of concatenated columns and of all elements take the parts${whyNotOthers}`,
+  async () => {
+    const x = real(500, 9);
+    const columns = concat([x.exp().reshape(-1, 1), x.mul(2).reshape(-1, 1), x.reshape(-1, 1)], 1);
+    const row = stack([x.exp().reshape(1, -1), x.mul(2).reshape(1, -1), x.reshape(1, -1)], 1);
+    for (const build of [
+      () => columns.max(),
+      () => columns.sum(1),
+      () => columns.max([0, 1]),
+      () => row.min([0, 1]),
+      () => row.argmax(1),
+    ]) {
+      const [own] = await compute([build()], { device: 'cpu' });
+      expect(mismatch(own!, referenceOf([build()])[0]!, { ulp: 8, absolute: 1e-5 })).toBeUndefined();
+    }
+  },
+);

@@ -9,7 +9,7 @@ import { withLevels } from '../../src/graph/depth.js';
 import { exponentialByProducts } from '../../src/graph/matrix-exponential.js';
 import { compile, compute, eye, Lazy, LinalgError, lazy, linalg, random } from '../../src/index.js';
 import { failuresOf, run } from '../support/api.js';
-import { isSimulated } from '../support/backends.js';
+import { isSimulated, runsOthers, whyNotOthers } from '../support/backends.js';
 import { casesByCall, prepareCases } from '../support/composite-cases.js';
 import {
   adjoint,
@@ -389,7 +389,7 @@ describe.each(LINEAR_BACKENDS)('exponentials on %s', (device) => {
   });
 });
 
-describe('exponentials on the CPU', () => {
+describe.runIf(runsOthers)(`exponentials on the CPU${whyNotOthers}`, () => {
   it('by products are those of finite columns whose powers have no norms', async () => {
     const n = 240;
     const a = eye(n).mul(0.01).add(0.99).mul(-3.3e38).astype('float32').reshape([1, n, n]);

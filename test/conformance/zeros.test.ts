@@ -50,13 +50,13 @@ describe.each(devices)('zeros on %s', (device) => {
               device,
             });
             const signs = results.map(({ data }) =>
-              Array.from(data as Float64Array, (value) => Object.is(value, -0)),
+              Uint8Array.from(data as Float64Array, (value) => Number(Object.is(value, -0))),
             );
-            expect(signs[0], `${op} of all`).toEqual([isNegative([...(data as Float64Array)], op)]);
-            expect(signs[1], `${op} of columns`).toEqual(
-              Array.from({ length: columns }, (_, j) => isNegative(column(j), op)),
-            );
-            const ofRows = Array.from({ length: rows }, (_, i) => isNegative(row(i), op));
+            const wanted = (length: number, values: (k: number) => readonly number[]): Uint8Array =>
+              Uint8Array.from({ length }, (_, k) => Number(isNegative(values(k), op)));
+            expect(signs[0], `${op} of all`).toEqual(wanted(1, () => [...(data as Float64Array)]));
+            expect(signs[1], `${op} of columns`).toEqual(wanted(columns, column));
+            const ofRows = wanted(rows, row);
             expect(signs[2], `${op} of rows`).toEqual(ofRows);
             const stored = await lazy(results[3] as NDArray)
               [op](1)
@@ -64,12 +64,11 @@ describe.each(devices)('zeros on %s', (device) => {
             expect(results[4]!.data, `${op} of the running ${op}`).toEqual(stored.data);
             const alone = await x[op](1).compute({ device });
             expect(alone.data, `${op} of rows alone`).toEqual(results[2]!.data);
-            expect(signs[5], `${op} of two`).toEqual(
-              Array.from({ length: rows * columns }, (_, k) => {
-                const [i, j] = [Math.floor(k / columns), k % columns];
-                return isNegative([at(i, j), at(rows - 1 - i, j)], op);
-              }),
-            );
+            const ofTwo = (k: number): number[] => {
+              const [i, j] = [Math.floor(k / columns), k % columns];
+              return [at(i, j), at(rows - 1 - i, j)];
+            };
+            expect(signs[5], `${op} of two`).toEqual(wanted(rows * columns, ofTwo));
           }
         }
       },

@@ -28,19 +28,15 @@ export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | u
   );
   const { element } = levelsOf(kernel);
   const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
-  const ops = kernel.tape.map((i) => {
-    const op = opOf(i);
-    const taken = argumentsOf(i).map((arg) => kernel.tape[arg]!.dtype);
-    return op === undefined ? undefined : scalarOp(op, taken, i.dtype);
-  });
+  const evaluations = kernel.tape.map((_, position) => evaluationOf(kernel, position, arrays));
   for (const row of indices(kernel.parallel)) {
     const domain = inner.map((index) => [...row, ...index]);
     const first = [...row, ...kernel.reduced.map(() => 0)];
     const values: Scalar[][] = [];
-    kernel.tape.forEach((_, position) => {
+    for (const [position, evaluate] of evaluations.entries()) {
       const points = element[position] ? domain : [first];
-      values.push(evaluate(kernel, position, ops[position], points, values, arrays, domain.length));
-    });
+      values.push(evaluate(points, values, domain.length));
+    }
     for (const { value, access } of kernel.stores) {
       const spread = element[value] || access.strides.some((s, k) => k >= row.length && s !== 0);
       const { dtype } = kernel.buffers[access.buffer]!;
@@ -57,51 +53,64 @@ export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | u
   return arrays;
 }
 
+type Point = readonly number[];
+
+/** The values of an instruction at its points, by those of the instructions before it; `length`: points of the row. */
+type Evaluation = (points: readonly Point[], values: readonly Scalar[][], length: number) => Scalar[];
+
+const pick = (values: readonly Scalar[], k: number): Scalar => values[values.length === 1 ? 0 : k]!;
+
 /** One instruction at every point it has a value for. */
-function evaluate(
-  kernel: Kernel,
-  position: number,
-  op: ReturnType<typeof scalarOp> | undefined,
-  points: readonly (readonly number[])[],
-  values: readonly Scalar[][],
-  arrays: readonly TypedArray[],
-  length: number,
-): Scalar[] {
-  const i = formOf(kernel.tape[position]!);
-  const args = argumentsOf(kernel.tape[position]!).map((arg) => values[arg]!);
-  const pick = (arg: readonly Scalar[], k: number): Scalar => arg[arg.length === 1 ? 0 : k]!;
+function evaluationOf(kernel: Kernel, position: number, arrays: readonly TypedArray[]): Evaluation {
+  const instruction = kernel.tape[position]!;
+  const i = formOf(instruction);
+  const from = argumentsOf(instruction);
+  const mapped =
+    (op: (args: readonly Scalar[]) => Scalar): Evaluation =>
+    (points, values) => {
+      const args = from.map((arg) => values[arg]!);
+      return points.map((_, k) => op(args.map((arg) => pick(arg, k))));
+    };
   switch (i.kind) {
-    case 'load':
-      return points.map((index, k) => {
-        const place = placeOf(i.access, index);
-        if (place === undefined) return zeroOf(i.dtype);
-        const chosen = (i.access.index?.stride ?? 0) * Number(args[0] === undefined ? 0 : pick(args[0], k));
-        return elementAt(i.dtype, arrays[i.access.buffer]!, place + chosen);
-      });
-    case 'const':
-      return [castScalar(givenValue(i.value), i.dtype)];
+    case 'load': {
+      const stride = i.access.index?.stride ?? 0;
+      return (points, values) => {
+        const further = from[0] === undefined ? undefined : values[from[0]]!;
+        return points.map((index, k) => {
+          const place = placeOf(i.access, index);
+          if (place === undefined) return zeroOf(i.dtype);
+          const chosen = further === undefined ? 0 : stride * Number(pick(further, k));
+          return elementAt(i.dtype, arrays[i.access.buffer]!, place + chosen);
+        });
+      };
+    }
+    case 'const': {
+      const value = castScalar(givenValue(i.value), i.dtype);
+      return () => [value];
+    }
     case 'index':
-      return points.map((index) => BigInt(affineAt(i.affine, index)));
+      return (points) => points.map((index) => BigInt(affineAt(i.affine, index)));
     case 'inside':
-      return points.map((index) => i.bounds.every((bound) => isInside(bound, index)));
+      return (points) => points.map((index) => i.bounds.every((bound) => isInside(bound, index)));
     case 'cast':
-      return points.map((_, k) => castTo(pick(args[0]!, k), i.dtype));
-    case 'map':
-      return points.map((_, k) => op!(args.map((arg) => pick(arg, k))));
-    case 'repeat': {
-      const repeat = repeatOp(i.loop, i.result, scalarOp);
-      return points.map((_, k) => repeat(args.map((arg) => pick(arg, k))));
+      return mapped(([value]) => castTo(value!, i.dtype));
+    case 'map': {
+      const dtypes = from.map((arg) => kernel.tape[arg]!.dtype);
+      return mapped(scalarOp(opOf(instruction)!, dtypes, i.dtype));
     }
-    case 'function': {
-      const own = cudaOp(i.function, i.result, scalarOp);
-      return points.map((_, k) => own(args.map((arg) => pick(arg, k))));
-    }
+    case 'repeat':
+      return mapped(repeatOp(i.loop, i.result, scalarOp));
+    case 'function':
+      return mapped(cudaOp(i.function, i.result, scalarOp));
     case 'reduce': {
-      const dtype = kernel.tape[i.args[0]!]!.dtype;
-      const all = Array.from({ length }, (_, k) => pick(args[0]!, k));
-      if (i.args.length === 1) return [castTo(reduceValues(i.reduction, all, dtype), i.dtype)];
-      const positions = all.map((_, k) => pick(args[1]!, k));
-      return [castTo(extremePosition(i.reduction, all, positions, dtype), i.dtype)];
+      const [taken, places] = i.args as readonly [number, number | undefined];
+      const { dtype } = kernel.tape[taken]!;
+      return (_, values, length) => {
+        const all = Array.from({ length }, (_, k) => pick(values[taken]!, k));
+        if (places === undefined) return [castTo(reduceValues(i.reduction, all, dtype), i.dtype)];
+        const positions = all.map((_, k) => pick(values[places]!, k));
+        return [castTo(extremePosition(i.reduction, all, positions, dtype), i.dtype)];
+      };
     }
   }
 }

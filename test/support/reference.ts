@@ -19,7 +19,7 @@ import { RANDOM_OPS } from './reference-random.js';
 import { REAL_OPS } from './reference-real.js';
 import { reduceValues } from './reference-reduce.js';
 import { routineValues } from './reference-routines.js';
-import { castScalar, isComplexValue, roundFloat, zeroOf } from './scalar.js';
+import { castScalar, isComplexValue, roundingTo, zeroOf } from './scalar.js';
 
 /** Elements in C order. */
 type Values = readonly Scalar[];
@@ -99,12 +99,12 @@ function sumsOfBins({ inputs, parameters }: ExprOf<'call'>, values: readonly Val
 }
 
 function joinedValues({ axis, shape, inputs: parts }: ExprOf<'join'>, values: readonly Values[]): Values {
-  return Array.from(indices(shape), (place) => {
-    let [part, along] = [0, place[axis]!];
-    while (along >= parts[part]!.shape[axis]!) along -= parts[part++]!.shape[axis]!;
-    const strides = stridesOf(parts[part]!.shape);
-    return values[part]![place.with(axis, along).reduce((n, i, k) => n + i * strides[k]!, 0)]!;
-  });
+  // Elements of a part that follow one another, for each index of the axes before the joined one.
+  const lengths = parts.map((part) => sizeOf(part.shape.slice(axis)));
+  const blocks = Array.from({ length: sizeOf(shape.slice(0, axis)) }, (_, block) =>
+    lengths.map((length, part) => values[part]!.slice(block * length, (block + 1) * length)),
+  );
+  return blocks.flat(2);
 }
 
 function gatherValues(
@@ -120,11 +120,10 @@ function gatherValues(
     const counted = mode === 'raise' && chosen < 0 ? chosen + size : chosen;
     return Math.min(Math.max(counted, 0), size - 1);
   };
+  const [strides, indexStrides] = [stridesOf(array!.shape), stridesOf(index!.shape)];
   return Array.from(indices(shape), (place) => {
-    const own = place.slice(axis, axis + rank);
-    const chosen = Number(at![own.reduce((n, i, k) => n + i * stridesOf(index!.shape)[k]!, 0)]);
-    const from = [...place.slice(0, axis), pick(chosen), ...place.slice(axis + rank)];
-    return x![from.reduce((n, i, k) => n + i * stridesOf(array!.shape)[k]!, 0)]!;
+    const chosen = Number(at![dot(place.slice(axis, axis + rank), indexStrides)]);
+    return x![dot([...place.slice(0, axis), pick(chosen), ...place.slice(axis + rank)], strides)]!;
   });
 }
 
@@ -180,11 +179,17 @@ function mapValues(node: ExprOf<'map'>, inputs: readonly Values[]): Values {
 
 /** A function of each element of inputs that broadcast. */
 function broadcastValues(node: Expr, inputs: readonly Values[], op: (args: Values) => Scalar): Values {
-  const strides = node.inputs.map((input) => broadcastStrides(input.shape, node.shape));
-  const offsets = strides.map((own) => offsetsOf(node.shape, own));
-  return Array.from({ length: sizeOf(node.shape) }, (_, at) =>
-    op(inputs.map((values, i) => values[offsets[i]![at]!]!)),
+  const count = sizeOf(node.shape);
+  const spread = node.inputs.map((input, k) =>
+    sizeOf(input.shape) === count
+      ? inputs[k]!
+      : offsetsOf(node.shape, broadcastStrides(input.shape, node.shape)).map((at) => inputs[k]![at]!),
   );
+  const args: Scalar[] = [];
+  return Array.from({ length: count }, (_, at) => {
+    for (let k = 0; k < spread.length; k++) args[k] = spread[k]![at]!;
+    return op(args);
+  });
 }
 
 /** An op on exact values, rounded to its result's dtype. `dtypes` must be those of the row's signature. */
@@ -198,11 +203,14 @@ export function scalarOp(op: OpName, dtypes: readonly DType[], result: DType): (
     throw new TypeError(`${op}(${dtypes}) does not give ${result}`);
   if (op === 'where') return ([condition, a, b]) => (condition ? a! : b!);
   const dtype = dtypes[0]!;
+  const round = roundingTo(result);
   const finish = isFloat(result)
-    ? (value: Scalar) => (typeof value === 'number' ? roundFloat(result, value) : castScalar(value, result))
-    : (value: Scalar) => castScalar(value, result);
+    ? (value: Scalar) => (typeof value === 'number' ? round(value) : castScalar(value, result))
+    : result === 'bool'
+      ? (value: Scalar) => (typeof value === 'boolean' ? value : castScalar(value, result))
+      : (value: Scalar) => castScalar(value, result);
   // Halves are computed in float32; roundings in between are float32's too.
-  const r = (x: number) => roundFloat(isHalf(dtype) ? 'float32' : dtype, x);
+  const r = roundingTo(isHalf(dtype) ? 'float32' : dtype);
   const random = RANDOM_OPS[op];
   if (random !== undefined) return (args) => finish(random(args as readonly (number | bigint)[]));
   const table = isComplex(dtype)
@@ -213,15 +221,23 @@ export function scalarOp(op: OpName, dtypes: readonly DType[], result: DType): (
         ? INTEGER_OPS
         : BOOLEAN_OPS;
   if (table[op] === undefined) throw new TypeError(`the reference has no ${op} of ${dtype}`);
-  if (isComplex(dtype)) return (args) => finish(COMPLEX_OPS[op]!(args.map(complexOf)));
+  if (isComplex(dtype)) {
+    const complex = COMPLEX_OPS[op]!;
+    return (args) => finish(complex(args.map(complexOf)));
+  }
   if (isFloat(dtype)) {
+    const real = REAL_OPS[op]!;
     return (args) => {
-      const value = REAL_OPS[op]!(args.map(Number), r);
+      const value = real(args.map(Number), r);
       return finish(typeof value === 'number' ? r(value) : value);
     };
   }
-  if (isInteger(dtype)) return (args) => finish(INTEGER_OPS[op]!(args.map(bigintOf), dtype));
-  return (args) => finish(BOOLEAN_OPS[op]!(args.map(Boolean)));
+  if (isInteger(dtype)) {
+    const integer = INTEGER_OPS[op]!;
+    return (args) => finish(integer(args.map(bigintOf), dtype));
+  }
+  const boolean = BOOLEAN_OPS[op]!;
+  return (args) => finish(boolean(args.map(Boolean)));
 }
 
 function complexOf(value: Scalar) {

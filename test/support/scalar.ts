@@ -82,19 +82,24 @@ export function halfBits(dtype: 'float16' | 'bfloat16', value: number): number {
   return sign | ((exponent + 15) << 10) | (size * 2 ** (10 - exponent) - 1024);
 }
 
-/** A number rounded to a float dtype (to its components, for complex dtypes). */
-export function roundFloat(dtype: DType, value: number): number {
+const kept = (value: number): number => value;
+
+/** How numbers are rounded to a float dtype (to its components, for complex dtypes). */
+export function roundingTo(dtype: DType): (value: number) => number {
   switch (DTYPE_INFO[dtype].component) {
     case 'float16':
-      return toFloat16(value);
+      return toFloat16;
     case 'bfloat16':
-      return toBfloat16(value);
+      return toBfloat16;
     case 'float32':
-      return Math.fround(value);
+      return Math.fround;
     default:
-      return value;
+      return kept;
   }
 }
+
+/** A number rounded to a float dtype. */
+export const roundFloat = (dtype: DType, value: number): number => roundingTo(dtype)(value);
 
 /** The bits of an integer dtype. */
 export const bitsOf = (dtype: DType): number => DTYPE_INFO[dtype].byteLength * 8;

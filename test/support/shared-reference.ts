@@ -1,5 +1,5 @@
 /**
- * The reference's results for tests that are repeated for each backend, in a block named `on %s, …`: computed for the first
+ * The reference's results for tests that are repeated for each backend, in a block named `… on %s …`: computed for the first
  * of them, and the same for those that follow. Outputs that depend on the backend would be compared with wrong ones.
  */
 import { expect } from 'vitest';
@@ -14,13 +14,16 @@ let count = 0;
 /** Those of the file, by the test's name without its backend. */
 const references = new Map<string, HostArray[]>();
 
-/** For the backend `reference` they are its results: it holds that shapes and dtypes are those that were inferred. */
-export function sharedReferenceOf(device: string, outputs: readonly Lazy[]): HostArray[] {
+/**
+ * For the backend `reference` they are its results: it holds that shapes and dtypes are those that were inferred. `key` tells
+ * those of a test apart; without it, they are asked for in the same order for each backend.
+ */
+export function sharedReferenceOf(device: string, outputs: readonly Lazy[], key?: string): HostArray[] {
   const { currentTestName, testPath } = expect.getState();
   if (testPath !== file) references.clear();
   if (testPath !== file || currentTestName !== test) count = 0;
   [file, test] = [testPath, currentTestName];
-  const name = `${currentTestName!.replace(`on ${device},`, '')}, ${count++}`;
+  const name = `${currentTestName!.replace(`on ${device}`, '')}, ${key ?? count++}`;
   const known = references.get(name);
   if (known !== undefined) return known;
   const found = referenceOf(outputs);

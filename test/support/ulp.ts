@@ -79,6 +79,7 @@ export function ulpDistance(dtype: DType, a: number, b: number): number {
 }
 
 function closeReal(dtype: DType, actual: number, expected: number, t: Tolerance): boolean {
+  if (Object.is(actual, expected)) return true;
   if (actual === 0 && expected === 0) return t.anyZero === true || t.ulp > 0 || Object.is(actual, expected);
   if (t.absolute !== undefined && Math.abs(actual - expected) <= t.absolute) return true;
   if (
@@ -119,6 +120,9 @@ export function isClose(dtype: DType, actual: Scalar, expected: Scalar, toleranc
 export const show = (value: Scalar): string =>
   isComplexValue(value) ? `${value.re}+${value.im}i` : Object.is(value, -0) ? '-0' : String(value);
 
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
 /**
  * Describes up to four elements that are too far apart, or gives undefined. `describe` adds what led to
  * element i.
@@ -136,6 +140,7 @@ export function mismatch(
   const count = sizeOf(expected.shape);
   const values = isComplex(dtype) ? 2 * count : count;
   if (actual.data.length !== values) return `${actual.data.length} values, expected ${values}`;
+  if (bytesOf(actual.data).equals(bytesOf(expected.data))) return undefined;
   const wrong: string[] = [];
   for (let i = 0; i < count; i++) {
     const tolerance = typeof toleranceOf === 'function' ? toleranceOf(i) : toleranceOf;
