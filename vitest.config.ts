@@ -71,6 +71,7 @@ const projects: TestProjectInlineConfiguration[] = [
         'test/sim/streams.test.ts',
         // On the CPU alone.
         'test/conformance/bin-sums.test.ts',
+        'test/conformance/neighbour-panels.test.ts',
       ],
     },
   },

@@ -33,7 +33,9 @@ describe.each(ofOwn)('the bits of transforms on %s', (device) => {
   it.each([5, 16, 21, 61, 97, 128, 134, 180, 256, 1000, 1009])(
     'of %i elements are those of each alone',
     async (n) => {
-      const rows = 37;
+      // A simulated GPU takes a second for 37 of the long ones.
+      const rows = isSimulated(device) && n >= 1000 ? 19 : 37;
+      const some = [0, (rows - 3) / 2, rows - 1];
       const real = toLazy(randomValues('float32', [rows, n], 1, -2, 2));
       const complex = toLazy(randomValues('complex64', [rows, n], 2, -2, 2));
       const wide = toLazy(randomValues('complex128', [rows, n], 3, -2, 2));
@@ -46,9 +48,9 @@ describe.each(ofOwn)('the bits of transforms on %s', (device) => {
       ];
       for (const make of makers) {
         const whole = make((x) => x);
-        const alone = [0, 17, 36].map((k) => make((x) => x.slice(k)));
+        const alone = some.map((k) => make((x) => x.slice(k)));
         const [all, ...ones] = await compute([whole, ...alone], { device });
-        for (const [k, row] of [0, 17, 36].entries())
+        for (const [k, row] of some.entries())
           expect((await lazy(all!).slice(row).compute()).data).toEqual(ones[k]!.data);
       }
     },

@@ -16,7 +16,7 @@ const given = (name: string): number | undefined =>
 
 describe.each(backends().filter((device) => device !== 'reference'))('random graphs on %s', (device) => {
   const numRuns =
-    given('WEFT_PROPERTY_RUNS') ?? (device.startsWith('cuda') ? 40 : device === 'cpu' ? 2000 : 400);
+    given('WEFT_PROPERTY_RUNS') ?? (device.startsWith('cuda') ? 40 : device === 'cpu' ? 1000 : 400);
   const seed = given('WEFT_PROPERTY_SEED') ?? 20_261_121;
   it(`give what the reference gives, ${numRuns} times from seed ${seed}`, async () => {
     const property = fc.asyncProperty(

@@ -20,24 +20,30 @@ afterEach(() => {
   setFaults([]);
 });
 
-/**
- * Some of the times a call is made: first, last, and in between. How often an event is asked depends on the
- * clock.
- */
-const someOf = (call: string, count: number): number[] =>
-  call === 'cuEventQuery' ? [1] : [...new Set([1, 2, Math.ceil(count / 2), count])].filter((n) => n <= count);
-
-/**
- * `WEFT_FAULTS=all`: every time with every status. Without it, times between the first and the last take
- * turns.
- */
+/** `WEFT_FAULTS=all`: every one of the times with every status for each program. Without it, they take turns. */
 const EVERY = process.env.WEFT_FAULTS === 'all';
-let turn = 0;
 
-/** The statuses that a call fails with at one of its times. */
-function statusesAt(call: string, nth: number, count: number): readonly number[] {
-  const both = call.startsWith('cublas') ? [3, 13] : [OUT_OF_MEMORY, UNKNOWN];
-  return EVERY || nth === 1 || nth === count ? both : [both[turn++ % 2]!];
+/** In how many programs calls were let fail, by their names. */
+const turns = new Map<string, number>();
+
+interface Failure {
+  readonly nth: number;
+  readonly status: number;
+}
+
+/**
+ * Some of the times a call is made, first, last and in between, and what it fails with: all of them for the first program
+ * that makes it, for each other one two that come next. How often an event is asked depends on the clock.
+ */
+function failuresOf(call: string, count: number): Failure[] {
+  const some = [1, 2, Math.ceil(count / 2), count].filter((n) => n <= count);
+  const times = call === 'cuEventQuery' ? [1] : [...new Set(some)];
+  const statuses = call.startsWith('cublas') ? [3, 13] : [OUT_OF_MEMORY, UNKNOWN];
+  const turn = turns.get(call) ?? 0;
+  turns.set(call, turn + 1);
+  if (EVERY || turn === 0) return times.flatMap((nth) => statuses.map((status) => ({ nth, status })));
+  const at = (k: number): number => times[(turn + k) % times.length]!;
+  return statuses.map((status, k) => ({ nth: at(k * Math.ceil(times.length / 2)), status }));
 }
 
 /**
@@ -60,17 +66,15 @@ describe('a call that fails', () => {
     const left = await footprint();
     const calls = Object.entries(counts).filter(([call]) => /^cu/.test(call) && !CANNOT_FAIL.has(call));
     for (const [call, count] of calls) {
-      for (const nth of someOf(call, count)) {
-        for (const status of statusesAt(call, nth, count)) {
-          const fault: Fault = { call, nth, status };
-          setFaults([fault]);
-          const outcome = await outcomeOf(outputs, 'cuda');
-          const { faultsMet } = describeSimulator();
-          expect({ fault, faultsMet }).toEqual({ fault, faultsMet: 1 });
-          setFaults([]);
-          checkOutcome(outcome, wanted, fault);
-          expect({ fault, left: noFewerEvents(await footprint(), left) }).toEqual({ fault, left });
-        }
+      for (const failure of failuresOf(call, count)) {
+        const fault: Fault = { call, ...failure };
+        setFaults([fault]);
+        const outcome = await outcomeOf(outputs, 'cuda');
+        const { faultsMet } = describeSimulator();
+        expect({ fault, faultsMet }).toEqual({ fault, faultsMet: 1 });
+        setFaults([]);
+        checkOutcome(outcome, wanted, fault);
+        expect({ fault, left: noFewerEvents(await footprint(), left) }).toEqual({ fault, left });
       }
       expect(await bitsOf(outputs, 'cuda')).toEqual(wanted);
       expect(noFewerEvents(await footprint(), left)).toEqual(left);

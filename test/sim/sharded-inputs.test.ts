@@ -11,7 +11,7 @@ import { setDevices, setSchedule, show, takeProblems } from './simulator.js';
 setDevices(Array.from({ length: 4 }, () => ({ memory: 2 ** 26 })));
 afterEach(() => setSchedule({ timing: 'late', seed: 1 }));
 
-const [ROWS, COLUMNS] = [2 ** 14 + 40, 32];
+const [ROWS, COLUMNS] = [2 ** 12 + 40, 32];
 const BYTES = ROWS * COLUMNS * 4;
 const x = lazy(Float32Array.from({ length: ROWS * COLUMNS }, (_, k) => Math.sin(k))).reshape([ROWS, COLUMNS]);
 const WORKS: Readonly<Record<string, readonly Lazy[]>> = {

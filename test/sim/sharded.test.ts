@@ -30,7 +30,7 @@ const bitsOf = ({ data }: NDArray): Uint8Array =>
 describe('large graphs on several devices', () => {
   it.each(
     Array.from(
-      { length: Number(process.env.SHARDED_GRAPHS ?? 6) },
+      { length: Number(process.env.SHARDED_GRAPHS ?? 5) },
       (_, k) => k + Number(process.env.SHARDED_FIRST ?? 0),
     ),
   )('have the bits of one: seed %i', async (seed) => {
