@@ -4,7 +4,8 @@
  * processor time (0.28 s instead of 0.8 on a busy machine). Part of `npm test`; `test/support/built-modules.ts` points
  * tests at it.
  *
- * Modules that Weft's index does not import, programs and threads of their own, are copied as they were compiled.
+ * Modules that Weft's index does not import, programs and threads of their own, are copied as they were compiled. Programs of
+ * `dist/test` that tests start are copied to `dist/tested-programs`, where they import the same: `test/support/tested-program.ts`.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
@@ -71,3 +72,13 @@ for (const module of readdirSync(compiled, { recursive: true, encoding: 'utf8' }
 mkdirSync(join(tested, 'decoding'));
 writeFileSync(join(tested, 'decoding/worker.js'), "import '../../src/io/decoding/worker.js';\n");
 cpSync(join(compiled, 'inspect/dashboard/page'), join(tested, 'page'), { recursive: true });
+
+const programs = join(root, 'dist/tested-programs');
+rmSync(programs, { recursive: true, force: true });
+for (const program of readdirSync(join(root, 'dist/test'), { recursive: true, encoding: 'utf8' })) {
+  if (!program.endsWith('.js') || program.endsWith('.test.js')) continue;
+  const target = join(programs, program);
+  mkdirSync(dirname(target), { recursive: true });
+  const compiledText = readFileSync(join(root, 'dist/test', program), 'utf8');
+  writeFileSync(target, compiledText.replaceAll(/'((?:\.\.\/)+)src\//g, "'$1tested/"));
+}

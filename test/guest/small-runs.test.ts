@@ -1,10 +1,10 @@
 /** Small runs of several worker threads at once, which share the process's pools and libraries. */
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { testedProgram } from '../support/tested-program.js';
 
-const SCRIPT = resolve(import.meta.dirname, '../../dist/test/guest/small-runs.js');
+const SCRIPT = testedProgram('guest/small-runs.js');
 
 it.each(['0', '1'])(
   'small runs of threads give what one thread gives, with WEFT_POISON=%s',

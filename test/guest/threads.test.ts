@@ -3,11 +3,11 @@
  * and write.
  */
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { testedProgram } from '../support/tested-program.js';
 
-const SCRIPT = resolve(import.meta.dirname, '../../dist/test/guest/threads.js');
+const SCRIPT = testedProgram('guest/threads.js');
 
 describe('worker threads', () => {
   it.concurrent.each(['cpu', 'simulated'])(

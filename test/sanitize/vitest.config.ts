@@ -1,7 +1,8 @@
 /** The tests that `npm run test:sanitize` runs: few, with many paths through the addon. */
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { SIM_ENVIRONMENT } from '../sim/environment.js';
+import { besideBuilt } from '../support/built-modules.js';
 
 const SETUP = ['test/support/same-bits.ts', 'test/sanitize/setup.ts'];
 const ON_CPU = { WEFT_TEST_ONLY: 'cpu' };
@@ -30,22 +31,24 @@ const SIM = [
   'test/sim/engine-results.test.ts',
 ];
 
+const projects: TestProjectInlineConfiguration[] = [
+  { test: { ...common, name: 'cpu', setupFiles: SETUP, include: CPU, env: ON_CPU } },
+  { test: { ...common, name: 'threads', setupFiles: SETUP, include: THREADS, env: ON_CPU } },
+  {
+    test: {
+      ...common,
+      name: 'sim',
+      setupFiles: [...SETUP, 'test/sim/setup.ts'],
+      include: SIM,
+      env: { ...SIM_ENVIRONMENT, WEFT_TEST_ONLY: 'cuda' },
+    },
+  },
+];
+
 export default defineConfig({
   test: {
     maxWorkers: availableParallelism(),
     experimental: { fsModuleCache: true },
-    projects: [
-      { test: { ...common, name: 'cpu', setupFiles: SETUP, include: CPU, env: ON_CPU } },
-      { test: { ...common, name: 'threads', setupFiles: SETUP, include: THREADS, env: ON_CPU } },
-      {
-        test: {
-          ...common,
-          name: 'sim',
-          setupFiles: [...SETUP, 'test/sim/setup.ts'],
-          include: SIM,
-          env: { ...SIM_ENVIRONMENT, WEFT_TEST_ONLY: 'cuda' },
-        },
-      },
-    ],
+    projects: process.env.WEFT_TEST_BUILT === '1' ? projects.flatMap(besideBuilt) : projects,
   },
 });
