@@ -281,6 +281,11 @@ export type NodeData =
       readonly axes: readonly number[];
       /** Written out as ops by the kernels that need it, in the order of its elements (`unroll-reductions.ts`). */
       readonly unrolled?: boolean | undefined;
+      /**
+       * One kernel has a reduction for each of its few results, and computes once what these share of a row, whatever is stored
+       * for others (`row-results.ts`); so does one that has it written out.
+       */
+      readonly together?: boolean | undefined;
       /** Its rows are those of so many equal reductions, one after the other, each of which keeps its order. */
       readonly batch?: number | undefined;
     }

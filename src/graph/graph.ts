@@ -133,6 +133,7 @@ export function nodeFrom(
         reduction: data.reduction,
         monoid: data.monoid,
         unrolled: data.unrolled,
+        together: data.together,
         batch: data.batch,
         axes: data.axes,
         dtype,

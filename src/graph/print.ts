@@ -65,7 +65,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'map':
       return node.op;
     case 'reduce':
-      return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]${node.unrolled === true ? ' unrolled' : ''}${formatBatch(node)}`;
+      return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]${node.unrolled === true ? ' unrolled' : ''}${node.together === true ? ' together' : ''}${formatBatch(node)}`;
     case 'view':
       return formatView(node.view);
     case 'join':

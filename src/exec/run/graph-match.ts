@@ -178,6 +178,7 @@ function hasSameData(node: GraphNode, expr: Expr): boolean {
         sameShape(expr.axes, node.axes) &&
         expr.monoid === node.monoid &&
         expr.unrolled === node.unrolled &&
+        expr.together === node.together &&
         expr.batch === node.batch
       );
     case 'view':

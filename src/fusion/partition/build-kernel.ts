@@ -17,6 +17,7 @@ import {
   type GraphValues,
   isInParts,
   isReduction,
+  isTogether,
   KernelEmitter,
 } from './emit-kernel.js';
 import { NeedsSplit } from './index-map.js';
@@ -62,9 +63,11 @@ export class KernelBuilder {
   *build(root: number): Slices<EmittedKernel> {
     const { graph, inParts } = this.#values;
     const node = nodeOf(graph, root);
+    const { shape } = isReduction(node) || isInParts(node, inParts) ? nodeOf(graph, node.inputs[0]!) : node;
+    const axes = isReduction(node) ? node.axes : NO_AXES;
     let domain = this.#domainOf(
-      isReduction(node) || isInParts(node, inParts) ? nodeOf(graph, node.inputs[0]!).shape : node.shape,
-      isReduction(node) ? node.axes : NO_AXES,
+      isTogether(node) ? shape.map((size, axis) => (axes.includes(axis) ? size : 1)) : shape,
+      axes,
     );
     let computed = isReduction(node) ? this.#readings.of(node) : NOTHING;
     this.hasOwnReadings ||= computed.size > 0;

@@ -4,7 +4,14 @@
  * Called by `build-kernel.ts`.
  */
 import { type DType, isHalf } from '../../graph/dtype.js';
-import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
+import {
+  denseStrides,
+  type Graph,
+  type GraphNode,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+} from '../../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
 import { create } from '../kernel/instruction.js';
 import type { Affine } from '../kernel/kernel.js';
@@ -14,6 +21,7 @@ import { DistinctList } from '../passes/hash.js';
 import {
   broadcastMap,
   combine,
+  constantAffine,
   hashOfMap,
   type IndexMap,
   indexMap,
@@ -54,6 +62,10 @@ export interface GraphValues {
 export const isReduction = (node: GraphNode): node is GraphNodeOf<'reduce'> =>
   node.kind === 'reduce' && !isUnrolled(node);
 
+/** Whether one kernel has an accumulator for each result of a reduction. */
+export const isTogether = (node: GraphNode): node is GraphNodeOf<'reduce'> =>
+  isReduction(node) && node.together === true;
+
 /** Whether a node, where it is stored, is a join that is stored part by part. */
 export const isInParts = (node: GraphNode, inParts: ReadonlySet<number>): node is GraphNodeOf<'join'> =>
   inParts.has(node.id);
@@ -69,6 +81,12 @@ interface MapScope {
 
 const hashOfScope = ({ map }: MapScope): number => hashOfMap(map);
 const sameScope = (a: MapScope, b: MapScope): boolean => sameMap(a.map, b.map);
+
+/** A node whose value is wanted in a scope. */
+interface Start {
+  readonly node: number;
+  readonly scope: MapScope;
+}
 
 /** A node on its way into the tape. */
 interface Task {
@@ -111,8 +129,8 @@ export class KernelEmitter {
   #scopes: DistinctList<MapScope> | undefined;
   readonly #nodes: number[];
   readonly #origins: number[] = [];
-  /** The nodes whose values are wanted where the domain starts, and how many of them the walk has entered. */
-  readonly #starts: readonly number[];
+  /** The nodes whose values are wanted, each in a scope, and how many of them the walk has entered. */
+  readonly #starts: readonly Start[];
   #next = 0;
   /** The root, where it is computed there even though it is stored. */
   readonly #asRoot: number;
@@ -134,9 +152,11 @@ export class KernelEmitter {
     this.#nodes = [root.id];
     const isWalked = isReduction(root) || isInParts(root, values.inParts);
     this.#asRoot = isWalked ? -1 : root.id;
-    this.#starts = isWalked ? root.inputs : [root.id];
     this.#axes = domain.sizes.length;
     this.#start = { map: domain.start, values: undefined };
+    this.#starts = isTogether(root)
+      ? this.#startsOfResults(root)
+      : (isWalked ? root.inputs : [root.id]).map((node) => ({ node, scope: this.#start }));
     this.#loads = new KernelLoads(values, computed, domain.sizes, this.#tape);
   }
 
@@ -146,17 +166,39 @@ export class KernelEmitter {
     let tasks = TASKS_OF_SLICE;
     for (; this.#next < starts.length || this.#stack.length > 0; tasks--) {
       if (tasks === 0) return undefined;
-      if (this.#stack.length === 0) this.#enter(starts[this.#next++]!, this.#start);
-      else this.#work(this.#stack[this.#stack.length - 1]!);
+      if (this.#stack.length > 0) {
+        this.#work(this.#stack[this.#stack.length - 1]!);
+      } else {
+        const { node, scope } = starts[this.#next++]!;
+        if (this.#valueAt(node, scope) === undefined) this.#enter(node, scope);
+      }
     }
     return this.#finish();
+  }
+
+  /** The input of a reduction to few results, where each of these takes it. */
+  #startsOfResults({ inputs, axes }: GraphNodeOf<'reduce'>): Start[] {
+    const [node] = inputs as readonly [number];
+    const { shape } = nodeOf(this.#graph, node);
+    const kept = shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+    const strides = denseStrides(kept);
+    return Array.from({ length: sizeOfShape(kept) }, (_, k) => {
+      const coordinates = this.#domain.start.coordinates.map((along, axis) =>
+        kept[axis] === 1 ? along : constantAffine(Math.floor(k / strides[axis]!) % kept[axis]!, this.#axes),
+      );
+      return { node, scope: this.#scopeOf(indexMap(coordinates, [])) };
+    });
   }
 
   #finish(): EmittedKernel {
     const root = this.#root;
     const isParted = isInParts(root, this.#values.inParts);
-    const read = this.#starts.map((id) => this.#valueAt(id, this.#start)!);
-    const values = isReduction(root) ? [this.#reduce(root, read)] : read;
+    const read = this.#starts.map(({ node, scope }) => this.#valueAt(node, scope)!);
+    const values = isTogether(root)
+      ? read.map((value) => this.#reduce(root, [value]))
+      : isReduction(root)
+        ? [this.#reduce(root, read)]
+        : read;
     this.#note(root.id);
     const buffer = this.#loads.buffers.at(this.#values.loadables.storedNode(root).buffer);
     const { offset: step, strides } = isParted ? this.#placeOfPart(root) : this.#wholePlace;
@@ -173,9 +215,9 @@ export class KernelEmitter {
     return { kernel, nodes: this.#nodes, origins: this.#origins };
   }
 
-  /** The place of an element of the root. */
+  /** The place of an element of the root; of results of one row each, the step from one to the next. */
   get #wholePlace(): Affine {
-    return { offset: 0, strides: this.#domain.outputStrides };
+    return { offset: isTogether(this.#root) ? 1 : 0, strides: this.#domain.outputStrides };
   }
 
   /** The place of an element of the second part of a join that is stored part by part, all of one size. */

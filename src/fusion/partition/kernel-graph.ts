@@ -4,12 +4,13 @@
  */
 import { completed, type Slices } from '../../host/slices.js';
 import { affineLoadOf } from '../kernel/algebra.js';
+import { product } from '../kernel/kernel.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { KernelInstance } from './kernel-instance.js';
 import { MAX_BUFFERS } from './merge-limits.js';
 import { MergedStructures } from './merged-structures.js';
 import type { MutableKernel } from './mutable-kernel.js';
-import { MAX_MERGED } from './split.js';
+import { MAX_MERGED, MAX_OF_ROWS } from './split.js';
 import type { Structures } from './structures.js';
 import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
 import type { IsLiveOut, Reason } from './union.js';
@@ -39,6 +40,8 @@ export interface SharedRead {
   readonly reason: Reason;
 }
 
+/** Results of whole rows that a kernel has, at most: each has an accumulator in every thread. */
+const MOST_ROW_RESULTS = 96;
 /** Siblings that are compared with one kernel before it is left alone. */
 const MAX_SIBLINGS = 16;
 const MAX_ROUNDS = 8;
@@ -267,7 +270,21 @@ function reasonOfCall({ call }: TaskNode): Reason {
 }
 
 const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';
-const isTooLong = (a: MutableKernel, b: MutableKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;
+/** Results of whole rows that a kernel stores, where it has several; else 0. */
+function rowResults({ parallel, reduced, uses }: MutableKernel): number {
+  if (reduced.length === 0 || product(parallel) > 1) return 0;
+  const count = uses.reduce((sum, { stores }) => sum + stores.length, 0);
+  return uses.some(({ stores }) => stores.length > 1) ? count : 0;
+}
+
+/** Two kernels, one of which has several results of whole rows, mostly share what they compute of a row. */
+function isTooLong(a: MutableKernel, b: MutableKernel): boolean {
+  const arithmetic = a.arithmetic + b.arithmetic;
+  if (arithmetic <= MAX_MERGED) return false;
+  const [own, others] = [rowResults(a), rowResults(b)];
+  return own + others === 0 || own + others > MOST_ROW_RESULTS || arithmetic > MAX_OF_ROWS;
+}
+
 /**
  * Whether two kernels that do not read each other's values store more than one kernel may have buffers. Many siblings
  * of one array meet kernels that are full: that is seen here, before `merge-limits.ts` counts exactly.

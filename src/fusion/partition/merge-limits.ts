@@ -35,8 +35,10 @@ export function limitOf(union: Union, isLiveOut: IsLiveOut): Reason | undefined 
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = union;
   const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length);
   const held = (key: BufferKey): Level | undefined => {
-    const store = first.storeOf(key);
-    return store && levelsOfFirst.levels[store.value];
+    const stores = first.storesOf(key);
+    return stores.length === 0
+      ? undefined
+      : Math.max(...stores.map(({ value }) => levelsOfFirst.levels[value]!));
   };
   const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
   const spreads = (kernel: MutableKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
@@ -97,7 +99,7 @@ function rowBytes({ first, second }: Union): number {
   let most = 1;
   for (const kernel of [first, second]) {
     for (const { buffer, loads } of kernel.uses)
-      if (loads.length > 0 && (kernel === first || first.storeOf(buffer.key) === undefined))
+      if (loads.length > 0 && (kernel === first || first.storesOf(buffer.key).length === 0))
         most = Math.max(most, byteLengthOf(buffer.dtype));
   }
   return most;
@@ -109,7 +111,7 @@ function rowsAreContiguous({ first, second, axisOfFirst, axisOfSecond, parallel 
     strides.some((stride, k) => axisOf[k]! >= parallel.length && Math.abs(stride) === 1);
   for (const { loads } of first.uses) if (loads.some((load) => walks(load, axisOfFirst))) return true;
   for (const { buffer, loads } of second.uses) {
-    if (first.storeOf(buffer.key) !== undefined) continue;
+    if (first.storesOf(buffer.key).length > 0) continue;
     if (loads.some((load) => walks(load, axisOfSecond))) return true;
   }
   return false;

@@ -8,7 +8,7 @@
  * Values do not change: a merged kernel computes the same instructions. Called by `kernel-graph.ts`.
  */
 
-import { type Access, sameNumbers } from '../kernel/kernel.js';
+import { type Access, product, sameNumbers } from '../kernel/kernel.js';
 import { type Alignment, align, matchRest } from './align.js';
 import type { BufferKey } from './buffer-key.js';
 import { NO_STORES } from './buffer-list.js';
@@ -18,6 +18,7 @@ import { MutableKernel } from './mutable-kernel.js';
 import { isNested } from './nested-reduction.js';
 import { keepsOrder } from './sum-order.js';
 import type { IsLiveOut, Merge, Reason, Union } from './union.js';
+import { alignWrittenOut } from './written-out-map.js';
 
 const fail = (reason: Reason): Merge => ({ reason });
 
@@ -28,6 +29,11 @@ export function mergeVertically(
   key: BufferKey,
   isLiveOut: IsLiveOut,
 ): Merge {
+  const byResults = alignWrittenOut(producer, consumer, key) ?? alignRowResults(producer, consumer, key);
+  if (byResults !== undefined) {
+    const joined = joinOf(byResults, 'first', isLiveOut);
+    if (!('reason' in joined)) return joined;
+  }
   const loads = consumer.loadsOf(key);
   if (loads.some(({ index }) => index !== undefined)) return fail('looked-up');
   // A mean of columns, which a covariance reads for both of its axes, is needed before these are read again.
@@ -61,6 +67,17 @@ export function mergeVertically(
     return fail('broadcast-recompute');
   const full = matchRows(aligned);
   return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut);
+}
+
+/** Two kernels of results of whole rows, of which one takes up those of the other behind its own walk over the same rows. */
+function alignRowResults(first: MutableKernel, second: MutableKernel, key: BufferKey): Alignment | undefined {
+  const isOne = ({ parallel, reduced }: MutableKernel): boolean =>
+    reduced.length > 0 && product(parallel) === 1;
+  if (!isOne(first) || !isOne(second)) return undefined;
+  const [load] = second.loadsOf(key) as readonly [Access];
+  const store = first.storeAt(key, load);
+  const aligned = store && align(first, second, store.access, load);
+  return aligned && matchRows(aligned);
 }
 
 /** Whether some array is read by both. */
@@ -227,9 +244,10 @@ function readsElsewhere({
   for (const { buffer, loads } of second.uses) {
     const stores = loads.length === 0 ? NO_STORES : first.storesOf(buffer.key);
     if (stores.length === 0) continue;
-    const store = first.storeOf(buffer.key);
-    const isInPlace = (load: Access): boolean =>
-      store !== undefined && isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes);
+    const isInPlace = (load: Access): boolean => {
+      const store = first.storeAt(buffer.key, load);
+      return store !== undefined && isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes);
+    };
     if (!loads.every(isInPlace)) return isReadAround(first, loads) ? 'read-around' : 'read-elsewhere';
   }
   return undefined;

@@ -132,6 +132,12 @@ export class MutableKernel {
     return stores.length === 1 ? stores[0] : undefined;
   }
 
+  /** The store that writes what is read of a buffer: of several, one for each part, that of the part. */
+  storeAt(key: BufferKey, { offset }: Pick<Affine, 'offset'>): Store | undefined {
+    const stores = this.storesOf(key);
+    return stores.length === 1 ? stores[0] : stores.find(({ access }) => access.offset === offset);
+  }
+
   storesOf(key: BufferKey): readonly Store[] {
     return this.useOf(key)?.stores ?? NO_STORES;
   }
@@ -197,7 +203,7 @@ export class MutableKernel {
     for (let p = 0; p < moved.length; p++) {
       const i = part.tape[p]!;
       const read = loadOf(i);
-      const held = read && this.storeOf(part.buffers[read.buffer]!.key);
+      const held = read && this.storeAt(part.buffers[read.buffer]!.key, read);
       moved[p] = held?.value ?? this.#write(mapInstruction(i, movedArgs(i, moved), affine, bufferAt));
     }
     for (const store of part.stores) {

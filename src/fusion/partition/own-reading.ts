@@ -14,6 +14,7 @@
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { isExactReduction } from '../../graph/reductions.js';
 import { isComputed } from '../passes/element-cost.js';
+import { readsFromMemory } from '../passes/join-form.js';
 import { type LeafMap, LeafMaps } from './leaf-maps.js';
 import { isReadAlike } from './read-order.js';
 
@@ -45,7 +46,10 @@ export class OwnReadings {
   of(root: GraphNodeOf<'reduce'>): ReadonlySet<number> {
     this.#notice();
     const input = nodeOf(this.#graph, root.inputs[0]!);
-    if (!this.#hasValues || isExactReduction(root.reduction, input.dtype)) return NOTHING;
+    if (!this.#hasValues) return NOTHING;
+    // A row is read once for all results: as one array or another, its elements would be another number of loads.
+    if (root.together === true) return this.#allBelow(root);
+    if (isExactReduction(root.reduction, input.dtype)) return NOTHING;
     let beside = readBy(root, this.#beside!);
     let values = this.#valuesOf(beside, []);
     if (values.length === 0) return NOTHING;
@@ -62,6 +66,20 @@ export class OwnReadings {
       values = this.#valuesOf(beside, []);
     }
     return computed;
+  }
+
+  /** All values in memory that an expression is computed of. */
+  #allBelow({ inputs }: GraphNode): ReadonlySet<number> {
+    const found = new Set<number>();
+    const seen = new Set(inputs);
+    // A set's walk meets what is added to it meanwhile.
+    for (const id of seen) {
+      const node = nodeOf(this.#graph, id);
+      if (this.#isValue(node)) found.add(id);
+      if (isComputed(node))
+        for (const input of node.inputs) if (!readsFromMemory(node, input)) seen.add(input);
+    }
+    return found;
   }
 
   /** Adds the values in memory that are read by some maps. */

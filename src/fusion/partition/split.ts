@@ -28,6 +28,8 @@ export const MAX_INSTRUCTIONS = 1024;
  * does.
  */
 export const MAX_MERGED = 256;
+/** The same of kernels of several results of whole rows, which share most of what they compute. */
+export const MAX_OF_ROWS = 768;
 
 type Piece = Pick<EmittedKernel, 'kernel' | 'nodes'>;
 

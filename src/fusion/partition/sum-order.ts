@@ -35,8 +35,8 @@ class MergedMaps {
 }
 
 /** The store by which the first kernel holds what the second one loads. */
-const held = ({ first, second }: Union, { buffer }: IndexMap): Store | undefined =>
-  buffer < 0 ? undefined : first.storeOf(second.uses[buffer]!.buffer.key);
+const held = ({ first, second }: Union, { buffer, affine }: IndexMap): Store | undefined =>
+  buffer < 0 ? undefined : first.storeAt(second.uses[buffer]!.buffer.key, affine);
 
 /** The index maps of the merged kernel. */
 function mapsOfMerged(union: Union, isLiveOut: IsLiveOut): MergedMaps {

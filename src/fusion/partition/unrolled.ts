@@ -46,6 +46,8 @@ export function writeUnrolled(
   node: GraphNodeOf<'reduce'>,
   values: readonly number[],
 ): number {
+  if (node.reduction === 'argmin' || node.reduction === 'argmax')
+    return placeOf(tape, node.reduction === 'argmin' ? 'less' : 'greater', values);
   const op = COMBINING_OPS[node.reduction]!;
   const wide = values.map((value) => tape.cast(value, accumulatorOf(tape.instructions[value]!.dtype)));
   const first = tape.instructions[wide[0]!]!;
@@ -66,4 +68,26 @@ function joined(tape: TapeBuilder, op: OpName, sum: number, term: number): numbe
   return opOf(i) === 'termProduct'
     ? tape.map('multiplyAdd', [...argumentsOf(i), sum])
     : tape.map(op, [sum, term]);
+}
+
+/** The place of the first of the extremes, or of the first NaN. */
+function placeOf(tape: TapeBuilder, comparison: 'less' | 'greater', values: readonly number[]): number {
+  const placed = (k: number): number => tape.add(create.constant('int64', BigInt(k)));
+  let best = values[0]!;
+  let place = placed(0);
+  for (const [k, value] of values.entries()) {
+    if (k === 0) continue;
+    const isBetter = writeBetter(tape, comparison, value, best);
+    place = tape.map('where', [isBetter, placed(k), place], 'int64');
+    if (k < values.length - 1) best = tape.map('where', [isBetter, value, best]);
+  }
+  return place;
+}
+
+function writeBetter(tape: TapeBuilder, comparison: 'less' | 'greater', value: number, best: number): number {
+  const isBeyond = tape.map(comparison, [value, best]);
+  const { dtype } = tape.instructions[value]!;
+  if (!isFloat(dtype)) return isBeyond;
+  const isNumber = tape.map('logicalNot', [tape.map('isnan', [best])]);
+  return tape.map('logicalOr', [isBeyond, tape.map('logicalAnd', [tape.map('isnan', [value]), isNumber])]);
 }

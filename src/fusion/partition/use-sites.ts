@@ -28,6 +28,9 @@ export interface UseSites {
 
 const NOWHERE: UseSites = { frames: [], roots: [] };
 
+/** Whether the kernel of a node computes what it reads, whatever is stored for others (`own-reading.ts`). */
+const computesAll = (node: GraphNode): boolean => node.kind === 'reduce' && node.together === true;
+
 interface Broadcast {
   readonly from: Shape;
   readonly to: Shape;
@@ -93,7 +96,7 @@ export class Frames {
     const roots: number[] = [];
     for (let k = start; k < end; k++) {
       const consumer = list[k]!;
-      if (readsFromMemory(consumer, node.id)) continue;
+      if (readsFromMemory(consumer, node.id) || computesAll(consumer)) continue;
       const isPart = this.#isRootInParts(consumer);
       const sites = isPart ? this.#sitesOfParts(consumer.id) : this.#sites[consumer.id]!;
       for (let p = 0; p < sites.frames.length; p++) {
@@ -133,7 +136,7 @@ export class Frames {
 
   /** The sites of what one node alone reads: no two of that one's frames lead to the same. */
   #sitesThrough(consumer: GraphNode, node: GraphNode): UseSites {
-    if (readsFromMemory(consumer, node.id)) return NOWHERE;
+    if (readsFromMemory(consumer, node.id) || computesAll(consumer)) return NOWHERE;
     const sites = this.#sites[consumer.id]!;
     const { frames, roots } = sites;
     const through = new Array<number>(frames.length);

@@ -32,8 +32,8 @@ import { contractionPath, elementLimit } from '../paths/contraction-path.js';
 import { isConstantThat } from './constant-of.js';
 import { diagonalOfContract } from './diagonal-products.js';
 import { isComputed } from './element-cost.js';
+import { isShortReduction } from './own-expression.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
-import { isShortReduction } from './unroll-reductions.js';
 
 /** More operands than this are not searched together. */
 const MAX_OPERANDS = 12;

@@ -20,8 +20,8 @@ import type { Slices } from '../../host/slices.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
 import type { ProductSize } from './kernel-contractions.js';
+import { isShortReduction, MAX_UNROLLED_COST } from './own-expression.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
-import { isShortReduction, MAX_UNROLLED_COST } from './unroll-reductions.js';
 
 /** Terms, and terms of all the results that one row or column of the long operand gives, at most. */
 const MOST_TERMS = SHORT_REDUCTION;

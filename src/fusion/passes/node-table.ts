@@ -74,6 +74,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       );
       to.putAll(node.axes);
       if (node.unrolled === true) to.put(numberOf('unrolled'));
+      if (node.together === true) to.put(numberOf('together'));
       to.put(node.batch ?? 1);
       break;
     case 'view':

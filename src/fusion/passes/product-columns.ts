@@ -10,9 +10,9 @@
  */
 import { type GraphNode, type MutableGraph, nodeOf, sizeOfShape } from '../../graph/graph.js';
 import { lengthOf } from './element-cost.js';
+import { isShortReduction, MAX_PAIR_TERMS } from './own-expression.js';
 import { isOfPairs } from './pair-values.js';
 import type { Editor } from './rewrite.js';
-import { isShortReduction, MAX_PAIR_TERMS } from './unroll-reductions.js';
 
 /** Columns whose sums are computed together. */
 const MOST_COLUMNS = 4;

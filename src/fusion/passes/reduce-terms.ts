@@ -86,7 +86,7 @@ function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slice
   };
   const kept = new KeptReductions();
   const write: Rule = (given, editor) => {
-    if (given.kind !== 'reduce' || isUnrolled(given)) return undefined;
+    if (given.kind !== 'reduce' || isUnrolled(given) || given.together === true) return undefined;
     const node = kept.writtenIn(given, editor);
     const axis =
       isOne(node) && node.batch === undefined ? axisOfTerms(node, cuts, editor, takesLong) : undefined;

@@ -84,7 +84,7 @@ export class SliceClasses {
     nodes: NodeTable,
   ): void {
     const { id, inputs } = node;
-    if (!BATCHED.has(node.kind)) return;
+    if (!BATCHED.has(node.kind) || (node.kind === 'reduce' && node.together === true)) return;
     const slices = alike.get(id);
     const isAbove = inputs.some((input) => this.isAboveSlices(input));
     const isOneOfSeveral = slices !== undefined && slices.count > 1;
