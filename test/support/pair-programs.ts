@@ -9,7 +9,6 @@ const N = 2000;
 const weightsOf = (points: Lazy, centres = points): Lazy =>
   points.expandDims(1).sub(centres).square().sum(-1).mul(-2).exp();
 
-/** Two kernels: the rows of a join are divided apart. */
 export const PAIR_PROGRAMS: Readonly<Record<string, Program>> = {
   'a step of mean shift in the plane': {
     inputs: [x([N, 2])],
@@ -17,8 +16,6 @@ export const PAIR_PROGRAMS: Readonly<Record<string, Program>> = {
       const weights = weightsOf(points!);
       return weights.matmul(points!).div(weights.sum(1, { keepdims: true }));
     },
-    kernels: 2,
-    moved: 2.5,
   },
   'the mean velocity of the neighbours of boids': {
     inputs: [x([N, 2]), x([N, 2])],
@@ -26,8 +23,6 @@ export const PAIR_PROGRAMS: Readonly<Record<string, Program>> = {
       const near = points!.expandDims(1).sub(points!).square().sum(-1).less(0.1).astype('float32');
       return near.matmul(velocities!).div(near.sum(1, { keepdims: true }));
     },
-    kernels: 2,
-    moved: 2,
   },
   'four components smoothed at other points in space': {
     inputs: [x([N, 3]), x([N / 2, 3]), x([N / 2, 4])],

@@ -37,6 +37,7 @@ import { LEFT, PRODUCT, RIGHT } from './product-ways.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 import { partsOf, type SlicedOperands } from './slice-operands.js';
+import { splitRoots } from './split-joins.js';
 import type { TensorTraits } from './tensor-products.js';
 
 /** The path of two operands. */
@@ -81,6 +82,7 @@ export const lowerContractions = ({
     const shared = tensors === undefined ? undefined : sharedNodes(graph);
     const made = new Set<number>();
     const paths = yield* searchedPaths(graph);
+    const firstMade = graph.nodes.length;
     let context: Context | undefined;
     const rule: Rule = (node, editor) => {
       if (node.kind !== 'contract' || made.has(node.id)) return undefined;
@@ -103,6 +105,9 @@ export const lowerContractions = ({
     };
     yield* rewriteInOneWalk(graph, { contract: [rule] }, ['contract', 'view', 'map']); // what is made of a contraction is executed as it is
     yield* simplify(graph);
+    // Those of columns: what is computed of these is computed by the kernel of their sums.
+    if (graph.nodes.some((node) => node?.kind === 'join' && node.id >= firstMade))
+      yield* splitRoots(graph, new Set());
   };
 
 /** A product that a library computes as it stands. */
