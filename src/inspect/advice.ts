@@ -15,6 +15,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Leave it: the second step reads the value at places that depend on data, as in a table, which is computed once for all of them.',
   'domain-mismatch':
     'Bring both steps to one shape and reduce them over the same axes, if these bytes matter; values of each element and of each row are stored by different steps.',
+  'part-read':
+    'Let both steps walk the whole array, if these bytes matter, and slice what they give; a reduction of a slice is one of the whole array where the rest is 0, as of (new - old)² with the old values kept at the edges.',
   'broadcast-recompute':
     'Leave it: the value is small beside what reads it, and would be computed again for each element that it is broadcast to.',
   'nested-reduction':

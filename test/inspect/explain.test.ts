@@ -182,7 +182,7 @@ describe('explain', () => {
   it.each([
     ['reductions over different axes', (y: Lazy) => [y.sum(0), y.sum(1)], 'other-axes'],
     ['a map of a result', (y: Lazy) => [y.sub(y.mean())], 'needs-result'],
-    ['parts of other sizes', (y: Lazy) => [y.slice([0, 999]).exp(), y.sin()], 'domain-mismatch'],
+    ['parts of other sizes', (y: Lazy) => [y.slice([0, 999]).exp(), y.sin()], 'part-read'],
     ['a call beside a map', (y: Lazy) => [y.cumulativeSum(1), y.exp()], 'library-call'],
     [
       'scans in one pass',
@@ -239,6 +239,17 @@ describe('explain', () => {
         .explain({ device: 'cpu' })
         .edges.map(({ reason }) => reason),
     ).not.toContain('several-calls');
+  });
+
+  it('asks for the whole array where a step reduces a slice of what another one stores, which one kernel does', () => {
+    const u = lazy(new Float32Array(1 << 20), { shape: [1024, 1024] });
+    const inner = (dy: number, dx: number): Lazy => u.slice([1 + dy, 1023 + dy], [1 + dx, 1023 + dx]);
+    const means = inner(-1, 0).add(inner(1, 0)).add(inner(0, -1)).add(inner(0, 1)).mul(0.25);
+    const next = u.at([1, -1], [1, -1]).set(means);
+    const { readings } = explain([next, means.sub(inner(0, 0)).square().sum()], { device: 'cpu' });
+    expect(readings.map(({ reason }) => reason)).toEqual(['part-read']);
+    expect(readings[0]!.advice).toMatch(/whole array/);
+    expect(explain([next, next.sub(u).square().sum()], { device: 'cpu' }).steps).toHaveLength(1);
   });
 
   it('names the steps that read a value where routines have maps and reductions of it', () => {

@@ -244,18 +244,19 @@ export class KernelGraph {
         buffer: bufferName(key),
         first: first!.rank,
         second: second.rank,
-        reason: this.#whyApart(first!, second),
+        reason: this.#whyApart(first!, second, key),
       }));
     });
   }
 
   /** Why two tasks that read one array are two. */
-  #whyApart(a: TaskNode, b: TaskNode): Reason {
+  #whyApart(a: TaskNode, b: TaskNode, key: BufferKey): Reason {
     if (isLoop(a) || isLoop(b)) return 'loop';
     if (this.#depends(a, b) || this.#depends(b, a)) return 'needs-result';
     if (a.kernel === undefined || b.kernel === undefined) return 'library-call';
     const [first, second] = [a.kernel.model, b.kernel.model];
-    if (first.domainSize !== second.domainSize) return 'domain-mismatch';
+    if (first.domainSize !== second.domainSize)
+      return readsPart(a.kernel, b.kernel, key) ? 'part-read' : 'domain-mismatch';
     if (isTooLong(first, second)) return 'instruction-limit';
     if (isTooWide(first, second)) return 'buffer-limit';
     return this.#merges.reasonOf(a.kernel, b.kernel, undefined, this.#isLiveOut(a, b)) ?? 'many-readers';
@@ -267,6 +268,23 @@ function reasonOfCall({ call }: TaskNode): Reason {
   const node = call?.nodes[0];
   if (node?.kind === 'contract') return 'product-call';
   return node?.kind === 'call' && node.routine === 'attention' ? 'attention-call' : 'library-call';
+}
+
+/** Whether one of two kernels walks an array as the other one does, but for a smaller or larger part of it. */
+function readsPart(a: KernelInstance, b: KernelInstance, key: BufferKey): boolean {
+  const loadsOf = (kernel: KernelInstance): readonly string[][] => {
+    const { sizes, uses } = kernel.model;
+    const { loads } = uses[kernel.buffers.findIndex((buffer) => buffer.key === key)]!;
+    return loads.map(({ strides }) => {
+      const moving = [...strides.keys()].filter((axis) => strides[axis] !== 0);
+      moving.sort((one, other) => strides[other]! - strides[one]!);
+      return [moving.map((axis) => strides[axis]).join(), moving.map((axis) => sizes[axis]).join()];
+    });
+  };
+  const others = loadsOf(b);
+  return loadsOf(a).some(([strides, sizes]) =>
+    others.some(([otherStrides, otherSizes]) => strides === otherStrides && sizes !== otherSizes),
+  );
 }
 
 const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';

@@ -17,6 +17,8 @@ export type Reason =
   | 'in-cache'
   /** The consumer walks a domain that does not line up with the producer's. */
   | 'domain-mismatch'
+  /** One of two steps reads a part of the array alone, as a slice, so that they walk other shapes. */
+  | 'part-read'
   /** The value would be computed again for each element it is broadcast to. */
   | 'broadcast-recompute'
   /** A reduction of the results of the same reduction over other axes. */
