@@ -6,7 +6,6 @@
  *
  * Called by `panels.ts`.
  */
-
 import { aroundBoth } from '../../codegen/cuts/work.js';
 import { bytesByBuffer } from '../../fusion/kernel/traffic.js';
 import type { KernelStep } from '../plan/plan.js';
@@ -33,8 +32,8 @@ export function passesBy(buffer: number, byteLength: number, { tasks, tiles }: S
   const touched = Array.from({ length: count }, (_, k) => {
     const tile = tiles.at(Math.floor((k * tiles.length) / count))!;
     const touches = tile.spans.flatMap((span, at): Touch[] => {
-      const { reads } = span === undefined ? { reads: [] } : tasks[at]!.task.cut.touches(...span);
-      return reads.filter((touch) => touch.buffer === buffer);
+      if (span === undefined) return [];
+      return tasks[at]!.task.cut.touches(...span).reads.filter((touch) => touch.buffer === buffer);
     });
     const all = touches.reduce<Touch | undefined>(
       (hull, one) => (hull ? aroundBoth(hull, one) : one),
