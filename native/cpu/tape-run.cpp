@@ -21,6 +21,9 @@
 namespace weft::cpu {
 namespace {
 
+// Of a tile: it is multiplied by the number of tiles.
+constexpr double kMostWork = 1e12;
+
 // Of each thread: what is lost at the end is a part of one.
 constexpr int64_t kLeastTasks = 16;
 
@@ -87,12 +90,18 @@ bool overlaps(const Tape& tape, const TapeBuffer* buffers) {
 }  // namespace
 
 int64_t workOfTile(const Tape& tape) {
-  int64_t instructions = 1;
-  for (const Section& section : tape.walks) {
-    for (const Instruction& i : section)
-      instructions += i.chain ? static_cast<int64_t>(i.chain->steps.size()) : 1;
-  }
-  return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
+  const auto weightOf = [](const std::vector<Section>& sections) {
+    double sum = 0;
+    for (const Section& section : sections) {
+      for (const Instruction& i : section)
+        sum += i.chain ? std::max(i.weight, static_cast<double>(i.chain->steps.size())) : i.weight;
+    }
+    return sum;
+  };
+  const double blocks = static_cast<double>(std::max<int64_t>(1, tape.walkBlocks()));
+  const double lanes = blocks * static_cast<double>(tape.paddedWidth());
+  const double ofRow = lanes * (1 + weightOf(tape.walks)) + weightOf(tape.rowSections);
+  return static_cast<int64_t>(std::min(static_cast<double>(tape.rows) * ofRow, kMostWork));
 }
 
 void setConstants(const Tape& tape, const uint8_t* numbers, std::vector<char>& chunks) {

@@ -232,6 +232,11 @@ describe('a predicted time', () => {
     expect(threadsOf(rows, unmeasuredRates(1))).toBe(1);
   });
 
+  it('weighs the ops of tasks by their costs', () => {
+    expect(tallyOf(map(30_000, 'abs')).tasks).toBe(1);
+    expect(tallyOf(map(30_000, 'gamma')).tasks).toBe(4);
+  });
+
   it('has results past the caches from the size on that is written so, and not in the bytes that caches hold', () => {
     const streamed = (n: number, rate: number): number =>
       secondsOfTape(map(n, 'negative'), { ...rates, streamed: rate });

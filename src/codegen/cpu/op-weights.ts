@@ -1,8 +1,11 @@
 /**
- * Weights of ops and reductions in light instructions, by which the work of small tapes is counted (`SHORT_WORK`):
- * whether the thread that asks for them does it, and no other. Called by `tape-encoder.ts`, for each op that a tape names, and
- * by `program-cpu.ts`.
+ * Weights of ops and reductions in light instructions, by which the work of tapes is counted: whether the thread that asks for a
+ * small one does it, and no other (`SHORT_WORK`), and how many threads share a larger one
+ * (`workOfTile` in `native/cpu/tape-run.cpp`). Called by `tape-encoder.ts`, for each op that a tape names, by `program-cpu.ts` and
+ * `tape-tally.ts`.
  */
+import { costOf, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
+import type { Instruction } from '../../fusion/kernel/kernel.js';
 import { OPS, type OpName, opRow } from '../../graph/ops.js';
 import { REDUCTIONS, type ReductionName } from '../../graph/reductions.js';
 import { classOf, type ReductionClass } from './tape-rates.js';
@@ -21,6 +24,12 @@ export function weightOf(name: string): number {
   let sum = 0;
   for (const part of name.split('.')) sum += weightOfOne(part);
   return sum;
+}
+
+/** The weight of an instruction of a kernel; of a loop of elements, of one of its steps. */
+export function weightOfInstruction(instruction: Instruction): number {
+  const name = opOf(instruction) ?? reductionOf(instruction);
+  return Math.max(1, name === undefined ? costOf(instruction) / OF_VECTORS : weightOf(name));
 }
 
 function weightOfOne(name: string): number {

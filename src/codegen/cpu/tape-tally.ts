@@ -28,6 +28,7 @@ import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
+import { weightOf, weightOfInstruction } from './op-weights.js';
 import { planTape } from './tape.js';
 import {
   type Blocking,
@@ -171,11 +172,10 @@ class Tally {
     this.#section(schedule.rowSections.at(-1)!, loops.tiles, tiles);
     this.#walked = blocking;
     for (const section of schedule.walks) this.#section(section, [...loops.tiles, ...loops.walks], joined);
-    const instructions = schedule.walks
-      .flat()
-      .reduce((sum, op) => sum + (op.kind === 'chain' ? op.chain.steps.length : 1), 1);
     const walks = blocks / tiles;
-    const workOfTile = walks * blocking.rows * paddedWidth(blocking) * instructions;
+    const lanes = walks * paddedWidth(blocking);
+    const workOfTile =
+      blocking.rows * (lanes * (1 + this.#weightOf(schedule.walks)) + this.#weightOf(schedule.rowSections));
     const [amounts, functions] = [this.#amounts, this.#functions];
     const lines = new Map(linesOf(this.#plan.kernel, blocking, this.#isChained));
     if (this.#reduced > 0) lines.set('reduced', this.#reduced);
@@ -185,6 +185,26 @@ class Tally {
       lines,
       ...tasksOf(tiles, workOfTile, walks > 1),
     };
+  }
+
+  /** As `workOfTile` of `tape-run.cpp` weighs instructions. */
+  #weightOf(sections: readonly Section[]): number {
+    const { kernel, schedule } = this.#plan;
+    const weightOfOp = (op: TapeOp): number => {
+      if (op.kind === 'store') return 1;
+      if (op.kind === 'chain') {
+        const { steps } = op.chain;
+        return Math.max(
+          steps.length,
+          steps.reduce((sum, { name }) => sum + weightOf(name), 0),
+        );
+      }
+      const fused = schedule.fusion.functions.get(op.value);
+      return fused === undefined
+        ? weightOfInstruction(kernel.tape[op.value]!)
+        : Math.max(1, weightOf(fused.name));
+    };
+    return sections.flat().reduce((sum, op) => sum + weightOfOp(op), 0);
   }
 
   #section(section: Section, loops: readonly Loop[], blocks: number): void {
