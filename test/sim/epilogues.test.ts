@@ -82,6 +82,19 @@ it.each(['float32', 'float64'] as const)(
   },
 );
 
+it('a ReLU of sums of 0 that are negated is 0, beside these and alone', async () => {
+  const [a, { b }] = [lazy(new Float32Array(M * K)).reshape([M, K]), await operands('float32')];
+  const bias = lazy(new Float32Array(N).fill(-0));
+  const products = [a.matmul(b).neg(), a.matmul(b).mul(-2), a.neg().matmul(b), a.matmul(b.mul(-3))];
+  const negated = [...products, a.matmul(b).mul(-2).add(bias), a.matmul(b).add(bias)];
+  for (const sum of negated) {
+    const alone = await sum.maximum(0).compute({ device });
+    const [beside] = await compute([sum.maximum(0), sum], { device });
+    expect(alone.data).toEqual(new Float32Array(M * N));
+    expect(beside!.data).toEqual(alone.data);
+  }
+});
+
 describe('an epilogue', () => {
   it('leaves no kernel beside the product', async () => {
     const { a, b, bias } = await operands('float32');

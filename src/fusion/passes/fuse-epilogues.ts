@@ -229,13 +229,14 @@ class EpilogueRules {
     return undefined;
   }
 
-  /** maximum p 0 → p, relu */
+  /** maximum p 0 → p, relu; where p may be -0, a library's ReLU may keep it, and maximum gives 0 */
   readonly #clipped: Rule = (node, editor) => {
     if (node.kind !== 'map' || node.op !== 'maximum' || node.dtype !== 'float32') return undefined;
     for (const [at, other] of this.#sides(node)) {
       if (!isConstantThat(other, editor, isZero)) continue;
       const product = this.#productAt(at);
-      if (product !== undefined && !isTensor(product) && !this.#hasHalves(product))
+      if (product === undefined || isTensor(product) || this.#hasHalves(product)) continue;
+      if (!mayBeNegativeZero(product.epilogue ?? PLAIN))
         return this.#become(node, product, { activation: 'relu' }, {}, editor);
     }
     return undefined;
@@ -307,11 +308,15 @@ class EpilogueRules {
       const inputs = node.inputs.map((id, j) => (j === k ? input : id));
       const { id: _, ...data } = node;
       const epilogue = { ...(node.epilogue ?? PLAIN), alpha: alpha * factor };
+      if (epilogue.activation === 'relu' && mayBeNegativeZero(epilogue)) continue;
       return editor.add({ ...data, epilogue, inputs });
     }
     return undefined;
   };
 }
+
+/** Whether sums of 0 may give -0: sums begin with 0, which stays 0 whatever is added to it. */
+const mayBeNegativeZero = ({ alpha }: Epilogue): boolean => alpha < 0;
 
 const castInput = (id: number, editor: Editor): number | undefined => {
   const node = editor.node(id);

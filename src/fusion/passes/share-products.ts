@@ -3,10 +3,10 @@
  *
  *     contract a b, + bias;  contract a b, + bias, relu   →   p = contract a b, + bias;  p;  maximum p 0
  *
- * A ReLU chooses, so that it makes no difference to the bits where it is done. Whatever else an epilogue computes may be
- * rounded otherwise in a library's call than by ops of the product (on an H200 a float32 product times 0.7 in 8 of 42 sizes,
- * one to which 0.3 of an array is added in 29), so that each of these stays a call, which a result has alone, too. Called by
- * `fuse-epilogues.ts`.
+ * A ReLU chooses, so that it makes no difference to the bits where it is done, and is taken into no call that may give it -0.
+ * Whatever else an epilogue computes may be rounded otherwise in a library's call than by ops of the product (on an H200 a
+ * float32 product times 0.7 in 8 of 42 sizes, one to which 0.3 of an array is added in 29), so that each of these stays a
+ * call, which a result has alone, too. Called by `fuse-epilogues.ts`.
  */
 import { PLAIN } from '../../graph/epilogue.js';
 import { type GraphNodeOf, type MutableGraph, nodeOf, orderOf } from '../../graph/graph.js';
