@@ -162,8 +162,8 @@ export const NEIGHBOUR_PROGRAMS: Readonly<Record<string, NeighbourProgram>> = {
     shape: [600, 340],
     dtype: 'float32',
     stages: [
-      (x) => [laplacian(x!.mul(arange(340)))],
-      (x) => [laplacian(x!).add(x!.roll(1, 1).mul(arange(340).sin()))],
+      (x) => [laplacian(x!.mul(arange(x!.shape[1]!)))],
+      (x) => [laplacian(x!).add(x!.roll(1, 1).mul(arange(x!.shape[1]!).sin()))],
     ],
   },
   'a torus whose rows have weights by their place': {
