@@ -78,9 +78,6 @@ const ONCE_WITHOUT_BLOCKS = 42_000_850;
 /** One of joins in which a sum of short sums, whose slices are permuted, took them from memory, along other axes. */
 const ONCE_OF_PERMUTED_SUMS = 72_879;
 
-/** One in which a softmax of rolled rows read a value that was stored turned, alone, and the rows themselves beside these. */
-const ONCE_OF_TURNED = 20_410_065;
-
 async function differencesOf(seed: number, kind: KindName, device: string): Promise<string[]> {
   const found = await differencesIn(companyOf(seed, kind), device);
   return found.flatMap(({ text, isRounding }) =>
@@ -179,10 +176,6 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
         }
       },
     );
-
-    it('have them where a value that others are computed of is stored turned', async () => {
-      expect(await differencesOf(ONCE_OF_TURNED, 'loops', device)).toEqual([]);
-    });
   },
 );
 

@@ -1,4 +1,4 @@
-/** Of the ordinary jobs, several devices share all but one of a single block and two loops that one does sooner. */
+/** Of the ordinary jobs, several devices share all but one of a single block and three loops that one does sooner. */
 import { expect, it } from 'vitest';
 import { placeholder, plan } from '../../src/index.js';
 import { ordinaryJobs } from '../support/ordinary-jobs.js';
@@ -6,7 +6,7 @@ import { setDevices } from './simulator.js';
 
 setDevices(Array.from({ length: 4 }, () => ({ memory: 2 ** 36 })));
 
-it('ordinary jobs are shared by four devices but for three', () => {
+it('ordinary jobs are shared by four devices but for four', () => {
   const jobs = ordinaryJobs((shape, dtype) => placeholder(shape, { dtype }));
   const alone = jobs.flatMap(({ kind, name, results }) => {
     const { phases } = plan(results, { devices: 4 });
@@ -17,6 +17,7 @@ it('ordinary jobs are shared by four devices but for three', () => {
     // The 4096 elements of a diagonal are the work of one block.
     'views: a trace: uncut',
     // Rounds of 20 µs.
+    'loops: descent along a gradient: short',
     'loops: powers of a matrix on a vector: short',
     'loops: until it is small: short',
   ]);

@@ -5,8 +5,7 @@
  *     x by (4096, 1), y by (4096, 1)   as   z by (8192, 1)      one kind: long steps, then elements side by side
  *     x by (4096, 1)                   not as   x by (1, 4096)
  *
- * Compared number by number, since planning asks for each reduction. Called by `own-reading.ts`
- * and `held-reads.ts`.
+ * Compared number by number, since planning asks for each reduction. Called by `own-reading.ts`.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
@@ -16,26 +15,24 @@ import type { LeafMap } from './leaf-maps.js';
 import { type ReducedAxes, walkOf } from './reduced-order.js';
 
 /** The axes of more than one element: parallel ones, `first` of them, then reduced ones. */
-export interface ReadAxes {
+interface Axes {
   readonly first: number;
   /** Positions among the axes of the maps. */
   readonly order: readonly number[];
   readonly sizes: readonly number[];
 }
 
-/** Of a reduction of a graph, whose input has such a shape. */
-export const isReadAlike = (
+export function isReadAlike(
   root: GraphNodeOf<'reduce'>,
   shape: Shape,
   a: readonly LeafMap[],
   b: readonly LeafMap[],
-): boolean => isReadAlikeOn(axesOf(root, shape), a, b);
+): boolean {
+  const axes = axesOf(root, shape);
+  return sameKinds(a, b, axes) && sameRows(a, b, axes) && sameWalk(a, b, axes);
+}
 
-/** Of a reduction over such axes. */
-export const isReadAlikeOn = (axes: ReadAxes, a: readonly LeafMap[], b: readonly LeafMap[]): boolean =>
-  sameKinds(a, b, axes) && sameRows(a, b, axes) && sameWalk(a, b, axes);
-
-function axesOf({ axes: reduced }: GraphNodeOf<'reduce'>, shape: Shape): ReadAxes {
+function axesOf({ axes: reduced }: GraphNodeOf<'reduce'>, shape: Shape): Axes {
   const order: number[] = [];
   for (let k = 0; k < shape.length; k++) if (shape[k] !== 1 && !reduced.includes(k)) order.push(k);
   const first = order.length;
@@ -56,7 +53,7 @@ const movesAlongEach = ({ strides }: LeafMap, order: readonly number[]): boolean
   order.every((axis) => strides[axis] !== 0);
 
 /** Whether both walk the same parallel axes as one. */
-function sameRows(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, sizes }: ReadAxes): boolean {
+function sameRows(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, sizes }: Axes): boolean {
   for (let k = 1; k < first; k++) {
     const [outer, inner, size] = [order[k - 1]!, order[k]!, sizes[k]!];
     const isOne = ({ strides }: LeafMap): boolean => strides[outer] === strides[inner]! * size;
@@ -65,10 +62,10 @@ function sameRows(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, 
   return true;
 }
 
-const sameWalk = (a: readonly LeafMap[], b: readonly LeafMap[], axes: ReadAxes): boolean =>
+const sameWalk = (a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): boolean =>
   walkIn(axes, a) === walkIn(axes, b);
 
-function walkIn({ first, order, sizes }: ReadAxes, maps: readonly LeafMap[]): string {
+function walkIn({ first, order, sizes }: Axes, maps: readonly LeafMap[]): string {
   if (sizes.length - first < 2) return '';
   const reduced: ReducedAxes = { first, sizes: sizes.slice(first) };
   const affineOf = ({ strides }: LeafMap): Affine => ({
@@ -86,7 +83,7 @@ export const walkBy = (root: GraphNodeOf<'reduce'>, shape: Shape, maps: readonly
  * Whether both have the same kinds of loads along reduced axes, as often as each other where there are several. How many are
  * the same for all rows makes no difference beside one that moves along all axes, by which the order is chosen.
  */
-function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: ReadAxes): boolean {
+function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): boolean {
   const { first, order } = axes;
   const [own, other] = [decidingMaps(a, axes), decidingMaps(b, axes)];
   const isShared = (maps: readonly LeafMap[]): boolean =>
@@ -113,7 +110,7 @@ function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: ReadAxes)
  * The loads that move along reduced axes, but for vectors beside arrays that move along all axes, where no code generator
  * looks at them: they are no wider, and what they are read by in chunks, so are those arrays, or rows are columns of memory.
  */
-function decidingMaps(maps: readonly LeafMap[], { first, order }: ReadAxes): readonly LeafMap[] {
+function decidingMaps(maps: readonly LeafMap[], { first, order }: Axes): readonly LeafMap[] {
   const moving = maps.filter((map) => isLoad(map) && movesAlong(map, order, first, order.length));
   const wholes = moving.filter((map) => movesAlongEach(map, order));
   if (first === 0 || order.length !== first + 1 || wholes.length === 0 || wholes.length === moving.length)
@@ -136,7 +133,7 @@ interface Kind {
   count: number;
 }
 
-function kindsOf(maps: readonly LeafMap[], axes: ReadAxes): Kind[] {
+function kindsOf(maps: readonly LeafMap[], axes: Axes): Kind[] {
   const kinds: Kind[] = [];
   for (const map of maps) {
     const known = kinds.find((one) => isSameKind(one.map, map, axes));
@@ -146,7 +143,7 @@ function kindsOf(maps: readonly LeafMap[], axes: ReadAxes): Kind[] {
   return kinds;
 }
 
-const isSameKind = (a: LeafMap, b: LeafMap, axes: ReadAxes): boolean =>
+const isSameKind = (a: LeafMap, b: LeafMap, axes: Axes): boolean =>
   a.dtype === b.dtype &&
   a.isGathered === b.isGathered &&
   isSteppedAlike(a, b, axes) &&
@@ -154,7 +151,7 @@ const isSameKind = (a: LeafMap, b: LeafMap, axes: ReadAxes): boolean =>
     (a.split !== undefined && b.split !== undefined && textOf(a.split) === textOf(b.split)));
 
 /** Whether two maps of one dtype reach as far along each axis, and walk the axes in the same order. */
-function isSteppedAlike(a: LeafMap, b: LeafMap, { order, sizes }: ReadAxes): boolean {
+function isSteppedAlike(a: LeafMap, b: LeafMap, { order, sizes }: Axes): boolean {
   const bytes = byteLengthOf(a.dtype);
   let isSame = true;
   for (let k = 0; k < order.length; k++) {

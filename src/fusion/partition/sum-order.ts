@@ -8,7 +8,6 @@ import { CHUNK } from '../../shared/layout.js';
 import { batchOf, hasMonoid, reductionOf } from '../kernel/arithmetic.js';
 import { type Affine, product, type Store } from '../kernel/kernel.js';
 import { moveAffine } from './fused-kernel.js';
-import { readsHeldAlike } from './held-reads.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { walkOf } from './reduced-order.js';
 import { type IndexMap, mapsOf } from './sum-maps.js';
@@ -138,7 +137,6 @@ export function keepsOrder(union: Union, isLiveOut: IsLiveOut): boolean {
   const sides = [first, second].filter(({ sumMaps }) => sumMaps.sum >= 0);
   if (sides.length === 0) return true;
   const isShort = product(reduced) <= SHORT_REDUCTION;
-  if (!isShort && second.sumMaps.sum >= 0 && !readsHeldAlike(union)) return false;
   if (!isShort && !sides.every((kernel) => keepsRows(union, kernel))) return false;
   const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
   if (isOneAxis && sides.length === 1) return true;
