@@ -43,6 +43,7 @@ describe('the times of calls on a GPU', () => {
     ['2026-11-29-h200-calls/seed-240', 1, 0.001],
     ['2026-11-29-h200-calls/seed-41', 1, 0.001],
     ['2026-11-29-h200-calls/seed-241', 1, 0.001],
+    ['2026-11-29-h200-calls/seeds-42-242', 1, 0.004],
   ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
     const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
       isWanted: (_, k) => k % every === 1 % every,
