@@ -22,9 +22,9 @@ import type { Editor } from './rewrite.js';
 
 /** Results, and how many times more rows there are at least. */
 const MOST_RESULTS = 64;
+const LEAST_ROWS = 16;
 /** Results where what is read lies along the rows: a GPU has an accumulator for each element of a chunk of rows then. */
 export const MOST_ALONG = 16;
-const LEAST_ROWS = 16;
 /** Ops of a row, at most: half of what a kernel may hold. */
 const MOST_ROW_OPS = 512;
 
@@ -44,10 +44,10 @@ export function rowResultsOf({ inputs, axes }: GraphNodeOf<'reduce'>, shape: Sha
     : undefined;
 }
 
-/** Values of a node for each row; 0: it does not have the same number for each. */
-export function valuesOfRow({ shape }: GraphNode, { rows, results }: RowResults): number {
+/** Values of a node for each row; 0: it has too many, or not the same number for each. */
+export function valuesOfRow({ shape }: GraphNode, { rows }: RowResults): number {
   const count = sizeOfShape(shape) / rows;
-  return Number.isInteger(count) && count <= Math.max(results, MOST_RESULTS) ? count : 0;
+  return Number.isInteger(count) && count <= MOST_RESULTS ? count : 0;
 }
 
 /** Whether several results share the values of a node, or the only result needs them. */
