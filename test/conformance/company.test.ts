@@ -133,8 +133,10 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     });
 
     it.runIf(device === 'cpu')('are of kernels that all have blocks in the order of their sums', async () => {
+      // Kernels of other files' tests are counted in the same process.
+      const others = kernelsWithoutOrder();
       expect(await differencesOf(ONCE_WITHOUT_BLOCKS, 'ordinary', device)).toEqual([]);
-      expect(kernelsWithoutOrder()).toBe(0);
+      expect(kernelsWithoutOrder()).toBe(others);
     });
 
     it.each(ONCE_DIFFERENT)('have them of the products of seed %i', async (seed) => {
