@@ -28,6 +28,10 @@ export interface LeafMap {
    * that. It stands for them as if it were a leaf in C order.
    */
   readonly split?: readonly LeafMap[];
+  /** Whether it is the coordinate of an axis that a pad made longer or turned, which no kernel folds. */
+  readonly isPadded?: boolean;
+  /** Whether the node is in memory whoever reads it, since the expression folds an axis there that it pads. */
+  readonly isFolded?: boolean;
 }
 
 /** The most maps of a value; further ones are left out. */
@@ -112,15 +116,32 @@ export class LeafMaps {
       // A rolled axis has its size, and bounds as a padded one.
       const isWhole = (size: number, axis: number): boolean =>
         size === inner[axis] && view.before[axis] === 0;
-      const padded = shape.flatMap((size, axis) => (isWhole(size, axis) ? [] : [coordinate(node, axis)]));
-      return united([maps, padded]);
+      const padded = [...shape.keys()].filter((axis) => !isWhole(shape[axis]!, axis));
+      const isFoldedAgain =
+        view.fold !== undefined &&
+        maps.some(({ isPadded, strides }) => isPadded === true && padded.some((axis) => strides[axis] !== 0));
+      return united([
+        isFoldedAgain ? this.#belowFold(input) : maps,
+        padded.map((axis): LeafMap => ({ ...coordinate(node, axis), isPadded: true })),
+      ]);
     }
     const moved = maps.map((map) => through(view, map, nodeOf(this.#graph, input).shape, shape));
     if (!moved.includes(undefined)) return united([moved as LeafMap[]]);
     return [{ ...leafOf(node), split: maps }];
   }
 
-  /** The array that is read, of which views are index maps too, and the index. */
+  /**
+   * The maps of a value that is read by folding an axis that it pads: no index map folds twice, so that the array below the
+   * views has to be in memory (`emit-kernel.ts`).
+   */
+  #belowFold(id: number): readonly LeafMap[] {
+    let read = nodeOf(this.#graph, id);
+    while (read.kind === 'view' && read.view.type !== 'pad') read = nodeOf(this.#graph, read.inputs[0]!);
+    const maps = new LeafMaps(this.#graph, (node) => node === read || this.#isLeaf(node)).of(id);
+    return maps.map((map) => (map.leaf === read.id ? { ...map, isFolded: true } : map));
+  }
+
+  /** The index, which is read first, and the array, of which views are index maps too. */
   #ofGather(node: GraphNodeOf<'gather'>): readonly LeafMap[] {
     const [array, index] = node.inputs.map((id) => nodeOf(this.#graph, id)) as [GraphNode, GraphNode];
     const [read, ...more] = this.#known[array.id]!;
@@ -134,7 +155,7 @@ export class LeafMaps {
       strides: [...before, ...map.strides, ...after],
     }));
     const { dtype, shape } = node;
-    return united([[{ leaf: array.id, dtype, strides: wide(around, shape), isGathered: true }], indices]);
+    return united([indices, [{ leaf: array.id, dtype, strides: wide(around, shape), isGathered: true }]]);
   }
 
   #ofUnrolled({ inputs, axes }: GraphNodeOf<'reduce'>): readonly LeafMap[] {
@@ -184,4 +205,5 @@ const isSame = (a: LeafMap, b: LeafMap): boolean =>
   (a.leaf === b.leaf &&
     a.isGathered === b.isGathered &&
     a.split === b.split &&
+    a.isPadded === b.isPadded &&
     sameNumbers(a.strides, b.strides));

@@ -53,7 +53,7 @@ export class OwnReadings {
     let beside = readBy(root, this.#beside!);
     let values = this.#valuesOf(beside, []);
     if (values.length === 0) return NOTHING;
-    const alone = readBy(root, this.#alone);
+    const { maps: alone, folded } = this.#readAlone(root);
     const first = new Set(values);
     const computed = new Set<number>();
     for (let level = 0; !isReadAlike(root, input.shape, alone, beside); level++) {
@@ -61,11 +61,26 @@ export class OwnReadings {
       for (const id of values) computed.add(id);
       beside = readBy(
         root,
-        new LeafMaps(this.#graph, (node) => this.#isValue(node) && !computed.has(node.id)),
+        new LeafMaps(
+          this.#graph,
+          (node) => (this.#isValue(node) && !computed.has(node.id)) || folded.has(node.id),
+        ),
       );
       values = this.#valuesOf(beside, []);
     }
     return computed;
+  }
+
+  /** As a reduction reads alone; `folded`: values that are in memory then, too, for all that it computes of them. */
+  #readAlone(root: GraphNode): { readonly maps: readonly LeafMap[]; readonly folded: ReadonlySet<number> } {
+    const folded = new Set<number>();
+    let maps = readBy(root, this.#alone);
+    for (;;) {
+      const known = folded.size;
+      addFolded(maps, folded);
+      if (folded.size === known) return { maps, folded };
+      maps = readBy(root, new LeafMaps(this.#graph, (node) => folded.has(node.id)));
+    }
   }
 
   /** All values in memory that an expression is computed of. */
@@ -101,6 +116,13 @@ export class OwnReadings {
   /** Whether a node is in memory that might as well be computed. */
   #isValue(node: GraphNode): boolean {
     return this.#stored.has(node.id) && (isComputed(node) || node.kind === 'source');
+  }
+}
+
+function addFolded(maps: readonly LeafMap[], folded: Set<number>): void {
+  for (const { leaf, split, isFolded } of maps) {
+    if (isFolded === true) folded.add(leaf);
+    if (split !== undefined) addFolded(split, folded);
   }
 }
 
