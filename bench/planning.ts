@@ -55,12 +55,14 @@ function measure(shape: string, count: number): Measured {
   const built = now();
   const slices: number[] = [];
   const before = process.cpuUsage();
-  const { passes, products, modelOf } = targetOf(device);
+  const { passes, products, keepsOrder, modelOf } = targetOf(device);
   const begun = canonicalOrSlices(exprs);
   slices.push(now() - built);
   const canonical = isSlices(begun) ? sliced(begun, slices) : begun;
   const graph = sliced(passesInSlices(canonical.graph, { passes }), slices);
-  const parts = sliced(partitionInSlices(graph, products.isReadable), slices);
+  const { isReadable, channels } = products;
+  const parting = partitionInSlices(graph, isReadable, undefined, channels, keepsOrder);
+  const parts = sliced(parting, slices);
   const model = modelOf(device, 'host');
   const [began, spent] = [now(), process.cpuUsage()];
   const part = PARTS_OF_MEMORY[shape];

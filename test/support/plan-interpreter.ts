@@ -35,15 +35,22 @@ import { castScalar, zeroOf } from './scalar.js';
 /** The content of memory before it is written: no ordinary value. */
 const POISON = 0xcd;
 
+interface InterpretOptions {
+  readonly exact?: boolean;
+  /** Whether the sums of a kernel have an order in common; of any, where it is not given. */
+  readonly keepsOrder?: (kernel: Kernel) => boolean;
+}
+
 /** The outputs by their plan; every pass is verified. */
 export function evaluateInterpreted(
   exprs: readonly Expr[],
-  options: { readonly exact?: boolean } = {},
+  { keepsOrder, ...options }: InterpretOptions = {},
 ): HostArray[] {
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph, { ...options, verify: true });
   const model = { scratchOf: () => [], workspaceOf: () => ({ most: 0, least: 0 }), heldBytes: () => 0 };
-  const plan = planPartition(graph, partition(graph), canonical.sources, model);
+  const parts = partition(graph, undefined, undefined, undefined, keepsOrder);
+  const plan = planPartition(graph, parts, canonical.sources, model);
   const outputs = runPlan(plan, canonical.sources);
   return exprs.map(({ dtype, shape }, k) => {
     const at = plan.outputs[k]!;

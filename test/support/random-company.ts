@@ -3,7 +3,12 @@
  * has alone. Used by `test/conformance/company.test.ts`.
  */
 
+import { planTape } from '../../src/codegen/cpu/tape.js';
 import { cpuInfo } from '../../src/exec/native/native.js';
+import { kernelsOf } from '../../src/exec/plan/plan.js';
+import { CPU } from '../../src/exec/targets/device.js';
+import { printKernel } from '../../src/fusion/kernel/print.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { chunked, compute, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
@@ -20,6 +25,7 @@ import {
   sizeOf,
 } from './company-kinds.js';
 import { LOOPS } from './company-loops.js';
+import { planOnDevice } from './device-plan.js';
 import { toScalars } from './host.js';
 import { randomValues } from './random.js';
 import { isComplexValue } from './scalar.js';
@@ -124,6 +130,16 @@ export async function differencesIn(company: Company, device: string): Promise<D
     differences.push({ text, isRounding: isRounding(alone!, together[k]!) });
   }
   return differences;
+}
+
+/** The kernels by which the CPU computes a program that have no blocks in the order of their sums. */
+export function kernelsWithoutOrder({ results, exact }: Company): string[] {
+  const canonical = canonicalize(results.map(({ value }) => value.expr));
+  const { steps } = planOnDevice(canonical, CPU, { exact }).plan;
+  return steps
+    .flatMap(kernelsOf)
+    .filter((kernel) => !planTape(kernel).isInOrder)
+    .map(printKernel);
 }
 
 /** A program computed within budgets. */

@@ -259,42 +259,49 @@ export function orderOfSum(source: Kernel, position: number): string | undefined
   return exists ? order : undefined;
 }
 
-let withoutOrder = 0;
-
-/**
- * How many kernels were laid out in another order than their reductions have alone. Merges leave reductions of different orders
- * apart (`sum-order.ts`), so that tests find none.
- */
-export const kernelsWithoutOrder = (): number => withoutOrder;
-
-/** The blockings in which every reduction has its own order, so that their results have the same bits. */
-export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Blocking[] {
+/** The blockings in which every reduction has its own order, so that their results have the same bits; undefined: none. */
+function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Blocking[] | undefined {
   const alone = ordersAlone(kernel, levels);
   const orders = new Set<string | undefined>(alone.map(({ order }) => order));
   const has = (blocking: Blocking): boolean =>
     orders.size === 0 || (orders.size === 1 && orders.has(orderOfSums(kernel, blocking)));
-  const isAllowed = (blocking: Blocking): boolean =>
-    !hasMonoid(kernel) || orderOfSums(kernel, blocking) !== undefined;
-  const all = blockingsOf(kernel, levels);
-  const inOrder = all.filter(has);
-  if (inOrder.length > 0) return inOrder;
+  const inOrder = blockingsOf(kernel, levels).filter(has);
+  if (inOrder.length > 0 || orders.size === 0) return inOrder;
   for (const share of orders.size === 1 ? ALL_SHARES : []) {
     const inRuns = candidates(kernel, levels, alone[0]?.run, share).filter(has);
     if (inRuns.length > 0) return inRuns;
   }
-  withoutOrder++;
-  return all.filter(isAllowed);
+  return undefined;
 }
 
-/** The cheapest of them. */
-export const layoutInOrder = (kernel: Kernel): Blocking => inOrderByTime(kernel)[0]!;
+/** The blockings of a kernel that has none in the order of its reductions: elements of a user's monoid keep theirs. */
+const otherBlockings = (kernel: Kernel, levels: Levels): readonly Blocking[] =>
+  blockingsOf(kernel, levels).filter(
+    (blocking) => !hasMonoid(kernel) || orderOfSums(kernel, blocking) !== undefined,
+  );
+
+/** The blockings that a kernel may have, by time. */
+interface Layouts {
+  readonly all: readonly Blocking[];
+  readonly isInOrder: boolean;
+}
 
 /** Asked for again for numbers of threads. */
-const inOrderByTime = oncePerKernel((kernel): readonly Blocking[] => {
+const layoutsOf = oncePerKernel((kernel): Layouts => {
   const levels = levelsOf(kernel);
-  const found = byTime(kernel, levels, blockingsInOrder(kernel, levels));
-  return found.length > 0 ? found : [SINGLE];
+  const inOrder = blockingsInOrder(kernel, levels);
+  const all = byTime(kernel, levels, inOrder ?? otherBlockings(kernel, levels));
+  return { all: all.length > 0 ? all : [SINGLE], isInOrder: inOrder !== undefined };
 });
+
+/** The blockings of a kernel, in which every reduction has its own order where there are such, the cheapest first. */
+export const layoutsInOrder = (kernel: Kernel): readonly Blocking[] => layoutsOf(kernel).all;
+
+/** The cheapest of them. */
+export const layoutInOrder = (kernel: Kernel): Blocking => layoutsInOrder(kernel)[0]!;
+
+/** Whether every reduction of a kernel has its own order in these. Plans compute those apart that have none in common. */
+export const isInOrder = (kernel: Kernel): boolean => layoutsOf(kernel).isInOrder;
 
 /** The quickest by so many threads, with the bits of the cheapest; undefined: that one is. */
 export function layoutFor(kernel: Kernel, levels: Levels, threads: number): Blocking | undefined {
@@ -306,7 +313,7 @@ export function layoutFor(kernel: Kernel, levels: Levels, threads: number): Bloc
 
 /** The blockings with the bits of the cheapest, from that one on. */
 export function layoutsAlike(kernel: Kernel): readonly Blocking[] {
-  const [first, ...others] = inOrderByTime(kernel);
+  const [first, ...others] = layoutsInOrder(kernel);
   return [first!, ...others.filter(isAlike(kernel, first!))];
 }
 

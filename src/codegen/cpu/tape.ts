@@ -22,7 +22,14 @@ import { prepare } from './tape-domain.js';
 import { type TapeText, textOf } from './tape-encoder.js';
 import { planInTiles } from './tape-phase-memory.js';
 import { planBy, type TapePlan, type Walk } from './tape-plan.js';
-import { blockingsInOrder, layoutFor, layoutInOrder, layoutsAlike, resized } from './tape-sum-order.js';
+import {
+  isInOrder,
+  layoutFor,
+  layoutInOrder,
+  layoutsAlike,
+  layoutsInOrder,
+  resized,
+} from './tape-sum-order.js';
 import { layoutInTriangle, type Triangle } from './tape-triangle.js';
 
 /** A kernel as plain data for the addon. */
@@ -40,8 +47,14 @@ interface TapeCode extends TapeText {
   readonly constants: readonly number[];
 }
 
+/** The plan of a kernel that runs as a whole. */
+export interface WholeTape extends TapePlan {
+  /** Whether each of its sums combines in the order that it has alone. */
+  readonly isInOrder: boolean;
+}
+
 /** A plan without the kernel, whose constants it does not depend on. */
-interface TapeLayout extends Omit<TapePlan, 'kernel'> {
+interface TapeLayout extends Omit<WholeTape, 'kernel'> {
   readonly code: () => TapeCode;
 }
 
@@ -78,13 +91,13 @@ function layoutOf(source: Kernel, layOut: LayOut): TapeLayout {
     const constants = liveOf(source).filter((position) => constantOf(source.tape[position]!) !== undefined);
     return { ...textOf(plan), constants };
   });
-  return { levels, blocking, loops, schedule, triangle, code };
+  return { levels, blocking, loops, schedule, triangle, code, isInOrder: isInOrder(kernel) };
 }
 
 /**
  * Prepares, lays out and schedules a kernel; once, although planning asks for works, reads and skew.
  */
-export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => ({
+export const planTape: (source: Kernel) => WholeTape = oncePerKernel((source) => ({
   kernel: prepare(source),
   ...wholeLayout(source),
 }));
@@ -96,10 +109,7 @@ export const planPhases: (source: Kernel) => TapePlan = oncePerKernel((source) =
 }));
 
 /** The blockings of a kernel in which its sums keep their order; tests run the tapes of all. */
-export function blockingsOf(source: Kernel): readonly Blocking[] {
-  const kernel = prepare(source);
-  return blockingsInOrder(kernel, levelsOf(kernel));
-}
+export const blockingsOf = (source: Kernel): readonly Blocking[] => layoutsInOrder(prepare(source));
 
 /**
  * How a kernel may be walked with the same bits: as it is, first, then in blocks of half and twice the size, then by what

@@ -261,11 +261,11 @@ function passedGraph(
 function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph): Slices<Planned | Refused> {
   const { devices, isSharded, destination, hostBudget } = target;
   const device = devices[0]!;
-  const { products, modelOf } = targetOf(device);
+  const { products, keepsOrder, modelOf } = targetOf(device);
   const parts = yield* timedSlices(
     'plan',
     'partition',
-    partitionInSlices(graph, products.isReadable, undefined, products.channels),
+    partitionInSlices(graph, products.isReadable, undefined, products.channels, keepsOrder),
   );
   const model = modelOf(device, destination);
   const limits: Limits = {

@@ -1,5 +1,6 @@
 /** The target of the CPU: kernels as tapes, in the memory of this process. */
 import { isElementTape } from '../../codegen/cpu/element-tape.js';
+import { planTape } from '../../codegen/cpu/tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { orderOfSum } from '../../codegen/cpu/tape-sum-order.js';
@@ -106,6 +107,7 @@ const LEAST_STATE = 2 ** 15;
 export const CPU_TARGET: Target = {
   passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, orderOfSum)],
   products: PRODUCTS,
+  keepsOrder: (kernel) => planTape(kernel).isInOrder,
   wholePasses: [FOLD_ROLLS, COMPACT_VALUES, PLACE_ATTENTION, writeRowsOf(LEAST_STATE, () => true)],
   cutPasses: [],
   productLibraries: () => ['weft'],
@@ -121,7 +123,7 @@ export const CPU_TARGET: Target = {
   },
   graphSizes: () => [],
   explainSchedule: (step, device, run) =>
-    step.kind === 'kernel' && run !== 'parts' ? explainWalk(step.kernel, device, run) : undefined,
+    step.kind === 'call' ? undefined : explainWalk(step.kernel, device, run),
   calibrate: measureRates,
   timeOf: timeOfStep,
 };

@@ -41,6 +41,11 @@ export interface Target {
   readonly passes: readonly Pass[];
   /** Its matrix products, for the passes and for the operands that are stored. */
   readonly products: ProductTraits;
+  /**
+   * Whether the sums of a kernel can combine in the order that each has alone: those of others are computed apart. Without it, the
+   * target splits such kernels itself.
+   */
+  readonly keepsOrder?: (kernel: Kernel) => boolean;
   /** Those that follow in plans which hold everything at once: no step is cut. */
   readonly wholePasses: readonly Pass[];
   /** Those of them that plans in tiles have, too, where the tiles fit. */

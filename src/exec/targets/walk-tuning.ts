@@ -83,9 +83,14 @@ export async function timesOf<T>(
   return 'no two times agree';
 }
 
-/** How a kernel that runs as a whole is walked, and why, where `explain()` says so. */
+/** Of a kernel whose blocks are none in the order of its sums: their bits are not those that they have alone. */
+const OTHER_ORDER = 'sums in another order than alone';
+
+/** How a kernel is walked, and why, where `explain()` says so. */
 export function explainWalk(kernel: Kernel, device: Device, run: StepRun): string | undefined {
-  const { triangle } = planTape(kernel);
+  const { triangle, isInOrder } = planTape(kernel);
   const tuned = run === 'tuned' ? explainTuned(kernel, device, CPU_WALKS, 'predicted') : undefined;
-  return tuned ?? (triangle && printTriangle(triangle));
+  const walk = tuned ?? (triangle && run !== 'parts' ? printTriangle(triangle) : undefined);
+  if (isInOrder) return walk;
+  return walk === undefined ? OTHER_ORDER : `${walk}; ${OTHER_ORDER}`;
 }

@@ -58,8 +58,9 @@ export class KernelGraph {
     this.#merges = new MergedStructures(structures);
   }
 
-  addKernel(kernel: KernelInstance): void {
-    this.#graph.add(new TaskNode(kernel, undefined));
+  /** `isApart`: whether it stays as it is. */
+  addKernel(kernel: KernelInstance, isApart: boolean): void {
+    this.#graph.add(new TaskNode(kernel, undefined, isApart));
   }
 
   addCall(call: Call): void {
@@ -130,6 +131,7 @@ export class KernelGraph {
     if (isLoop(producer) || isLoop(consumer)) return 'loop';
     if (c === undefined && p !== undefined && isCopy(p)) return 'operand-copy';
     if (p === undefined || c === undefined) return reasonOfCall(p === undefined ? producer : consumer);
+    if (producer.isApart || consumer.isApart) return 'sum-order';
     if (isTooLong(p, c)) return 'instruction-limit';
     const isBetween = this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank);
     return isBetween ? 'kernel-between' : undefined;
@@ -188,6 +190,8 @@ export class KernelGraph {
     const first = a.kernel!.model;
     const second = b.kernel!.model;
     return (
+      !a.isApart &&
+      !b.isApart &&
       first.domainSize === second.domainSize &&
       !isTooLong(first, second) &&
       !isTooWide(first, second) &&
@@ -254,6 +258,7 @@ export class KernelGraph {
     if (isLoop(a) || isLoop(b)) return 'loop';
     if (this.#depends(a, b) || this.#depends(b, a)) return 'needs-result';
     if (a.kernel === undefined || b.kernel === undefined) return 'library-call';
+    if (a.isApart || b.isApart) return 'sum-order';
     const [first, second] = [a.kernel.model, b.kernel.model];
     if (first.domainSize !== second.domainSize)
       return readsPart(a.kernel, b.kernel, key) ? 'part-read' : 'domain-mismatch';

@@ -20,10 +20,11 @@ import {
 } from '../../graph/graph.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { PACKED_CHANNELS } from '../kernel/channels.js';
-import { sameNumbers } from '../kernel/kernel.js';
+import { type Kernel, sameNumbers } from '../kernel/kernel.js';
 import { ElementCosts } from '../passes/element-cost.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder } from './build-kernel.js';
+import { isReduction } from './emit-kernel.js';
 import { joinsInParts } from './join-parts.js';
 import { type Edge, KernelGraph, type SharedRead, type Task } from './kernel-graph.js';
 import type { KernelInstance } from './kernel-instance.js';
@@ -76,20 +77,26 @@ export interface Partition {
   readonly sharedReads: (isThere?: (position: number) => boolean) => readonly SharedRead[];
 }
 
+type KeepsOrder = (kernel: Kernel) => boolean;
+const KEEPS_ANY: KeepsOrder = () => true;
+
 /** Tasks of the task graph between pauses: each takes some 1 µs. */
 const TASKS_OF_SLICE = 256;
 
 /**
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
  * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie;
- * `structures`: those that its kernels share; `channels`: places that they compute together (`kernel/channels.ts`).
+ * `structures`: those that its kernels share; `channels`: places that they compute together (`kernel/channels.ts`);
+ * `keepsOrder`: whether the sums of a kernel have an order in common that each has alone, too. Those of a kernel that does not are
+ * kernels of their own.
  */
 export const partition = (
   original: Graph,
   isReadable: Readable = asMatrix,
   structures = new Structures(),
   channels = PACKED_CHANNELS,
-): Partition => completed(partitionInSlices(original, isReadable, structures, channels));
+  keepsOrder = KEEPS_ANY,
+): Partition => completed(partitionInSlices(original, isReadable, structures, channels, keepsOrder));
 
 /** As `partition`. */
 export function* partitionInSlices(
@@ -97,6 +104,7 @@ export function* partitionInSlices(
   isReadable: Readable = asMatrix,
   structures = new Structures(),
   channels = PACKED_CHANNELS,
+  keepsOrder = KEEPS_ANY,
 ): Slices<Partition> {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = yield* topologicalOrderInSlices(graph);
@@ -125,7 +133,6 @@ export function* partitionInSlices(
     costs,
     channels,
   });
-  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)), structures);
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
@@ -147,34 +154,76 @@ export function* partitionInSlices(
     const writes = nodes.map(({ id }) => nodeBufferKey(id));
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
+  const results = [...outputs].map(nodeBufferKey);
+  const apart = new Set<number>();
+  for (;;) {
+    const kernels = yield* mergedKernels(
+      { graph, order, stored, inParts, structures, calls, results },
+      apart,
+    );
+    const steps: FusedStep[] = [];
+    const lowering = new KernelLowering(channels);
+    const known = apart.size;
+    for (const task of yield* kernels.tasks()) {
+      const step = finish(task, lowering, operands, { isReadable, channels, keepsOrder });
+      steps.push(step);
+      if (step.kind === 'kernel' && step.kernel.kernel.reduced.length > 0 && !keepsOrder(step.kernel.kernel))
+        for (const id of step.nodes) if (isReduction(nodeOf(graph, id))) apart.add(id);
+      yield;
+    }
+    if (apart.size === known)
+      return { steps, edges: () => kernels.edges(), sharedReads: (isThere) => kernels.sharedReads(isThere) };
+  }
+}
+
+/** Values of a graph that its kernels are made of. */
+interface Unmerged {
+  readonly graph: Graph;
+  readonly order: readonly number[];
+  /** May grow. */
+  readonly stored: Set<number>;
+  readonly inParts: ReadonlySet<number>;
+  readonly structures: Structures;
+  readonly calls: readonly Call[];
+  readonly results: readonly BufferKey[];
+}
+
+/** The kernels of a graph, merged. `apart`: reductions that stay kernels of their own. */
+function* mergedKernels(
+  { graph, order, stored, inParts, structures, calls, results }: Unmerged,
+  apart: ReadonlySet<number>,
+): Slices<KernelGraph> {
+  const kernels = new KernelGraph(new Set(results), structures);
   for (const [k, call] of calls.entries()) {
     kernels.addCall(call);
     if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
   }
   const built = yield* buildAll(graph, order, stored, inParts, structures);
-  const wanted = [...[...outputs].map(nodeBufferKey), ...calls.flatMap(({ reads }) => reads)];
+  const wanted = [...results, ...calls.flatMap(({ reads }) => reads)];
   const kept = built.hasOwnReadings ? readKernels(built.kernels, wanted) : built.kernels;
+  const keysApart = new Set([...apart].map(nodeBufferKey));
   for (const [k, kernel] of kept.entries()) {
-    kernels.addKernel(kernel);
+    const isApart = keysApart.size > 0 && kernel.writes.some((key) => keysApart.has(key));
+    kernels.addKernel(kernel, isApart);
     if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
   }
   yield* kernels.mergeAll();
-  const steps: FusedStep[] = [];
-  const lowering = new KernelLowering(channels);
-  for (const task of yield* kernels.tasks()) {
-    steps.push(finish(task, lowering, operands, { isReadable, channels }));
-    yield;
-  }
-  return { steps, edges: () => kernels.edges(), sharedReads: (isThere) => kernels.sharedReads(isThere) };
+  return kernels;
 }
 
 const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'call' || kind === 'loop';
+
+interface TargetTraits {
+  readonly isReadable: Readable;
+  readonly channels: number;
+  readonly keepsOrder: KeepsOrder;
+}
 
 function finish(
   task: Task,
   lowering: KernelLowering,
   operands: ReadonlyMap<number, readonly Operand[]>,
-  { isReadable, channels }: { readonly isReadable: Readable; readonly channels: number },
+  { isReadable, channels, keepsOrder }: TargetTraits,
 ): FusedStep {
   if (task.kind === 'kernel')
     return { kind: 'kernel', kernel: lowering.lower(task.kernel), nodes: ascending(task.kernel.nodes) };
@@ -183,7 +232,7 @@ function finish(
   if (results.length === 0)
     return { kind: 'call', nodes: nodes as readonly CallNode[], operands: operands.get(nodes[0]!.id)! };
   const { loop } = results[0]!;
-  const body = partition(loop.body, isReadable, new Structures(), channels);
+  const body = partition(loop.body, isReadable, new Structures(), channels, keepsOrder);
   return { kind: 'loop', loop, results, inputs, body };
 }
 

@@ -45,6 +45,8 @@ export class TaskNode {
   constructor(
     public kernel: KernelInstance | undefined,
     readonly call: Call | undefined,
+    /** Whether it merges with no other: of a reduction that has no order of sums in common with those of its kernel. */
+    readonly isApart = false,
   ) {}
 
   get reads(): readonly BufferKey[] {
