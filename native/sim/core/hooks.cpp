@@ -13,10 +13,17 @@
 namespace weft::sim {
 namespace {
 
-// As many bytes of one state, as a word.
-constexpr uint64_t allOf(Byte state, size_t byteLength) {
-  const uint64_t word = 0x0101010101010101 * static_cast<uint64_t>(state);
-  return byteLength == 8 ? word : word & ((uint64_t{1} << (8 * byteLength)) - 1);
+// Whether so many bytes have one state.
+[[gnu::always_inline]] inline bool areAll(const Byte* states, size_t byteLength, Byte state) {
+  const uint64_t expected = 0x0101010101010101 * static_cast<uint64_t>(state);
+  for (; byteLength >= 8; states += 8, byteLength -= 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, states, 8);
+    if (word != expected) return false;
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, states, byteLength);
+  return rest == (expected & ((uint64_t{1} << (8 * byteLength)) - 1));
 }
 
 void setBits(uint64_t* bits, size_t offset, size_t byteLength) {
@@ -39,12 +46,10 @@ inline void touchPages(size_t offset, size_t byteLength) {
   }
 }
 
-// Whether an access of up to 8 bytes is to defined memory, or defines it: what nearly every access is.
+// Whether an access is to defined memory, or defines it: what nearly every access is.
 [[gnu::always_inline]] inline bool isPlain(Byte* states, size_t byteLength, bool write) {
-  uint64_t word = 0;
-  std::memcpy(&word, states, byteLength);
-  if (word == allOf(Byte::defined, byteLength)) return true;
-  if (!write || word != allOf(Byte::undefined, byteLength)) return false;
+  if (areAll(states, byteLength, Byte::defined)) return true;
+  if (!write || !areAll(states, byteLength, Byte::undefined)) return false;
   std::memset(states, static_cast<int>(Byte::defined), byteLength);
   return true;
 }
@@ -102,7 +107,7 @@ void race(Address address, Hazard hazard) {
   const uintptr_t offset = address - running.base;
   const bool write = kind == AccessKind::write;
   if (offset < running.span) {
-    if (byteLength > 8 || !isPlain(running.shadow + offset, byteLength, write))
+    if (running.span - offset < byteLength || !isPlain(running.shadow + offset, byteLength, write))
       settle(address, byteLength, write);
     if (isWatched) {
       const Hazard hazard = running.uses.touch(offset, byteLength, kind, running.thread(), running.epochs);
@@ -175,8 +180,8 @@ WEFT_SIM_HOOK void __ubsan_handle_type_mismatch_v1(void*, void*) {
 }
 
 WEFT_SIM_HOOK const unsigned* weft_sim_place(int which) {
-  const weft::sim::Dim3* places[] = {&running.threadIndex, &running.blockIndex, &running.blockDim,
-                                     &running.gridDim};
+  static constexpr const weft::sim::Dim3* places[] = {&running.threadIndex, &running.blockIndex,
+                                                      &running.blockDim, &running.gridDim};
   return &places[which]->x;
 }
 WEFT_SIM_HOOK void weft_sim_barrier() { running.wait(Wait::block); }
@@ -202,11 +207,7 @@ WEFT_SIM_HOOK unsigned long long weft_sim_shuffle(unsigned mask, unsigned long l
 WEFT_SIM_HOOK unsigned weft_sim_ballot(unsigned mask, bool holds) {
   running.place = __builtin_return_address(0);
   running.exchange(mask, holds ? 1 : 0);
-  const unsigned present = running.threads[running.current].present;
-  unsigned bits = 0;
-  for (unsigned lane = 0; lane < weft::sim::kWarp; lane++)
-    if ((present >> lane & 1) != 0 && exchangedBy(lane) != 0) bits |= 1U << lane;
-  return bits;
+  return running.threads[running.current].nonzero;
 }
 // Gives a value to the lanes of a mask, whose values are written to `values`, a place for each lane; the
 // lanes that were there.

@@ -18,6 +18,9 @@ Running running;
 namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
+// From one stack to the next: not a power of two, or the ends of all, which are what is used, had the same
+// few places in the processor's caches.
+constexpr size_t kStackStride = kStackBytes + 13 * 64;
 constexpr size_t kMostMistakes = 8;
 // Passes over a block's threads in which all of them only slept.
 constexpr unsigned kMostSleeps = 100;
@@ -27,9 +30,10 @@ class Stacks {
  public:
   Stacks() {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* memory = mmap(nullptr, weft::kMaxBlockThreads * kStackBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    void* memory =
+        mmap(nullptr, weft::kMaxBlockThreads * kStackStride, PROT_READ | PROT_WRITE, kFlags, -1, 0);
     begin = static_cast<char*>(memory);
-    for (size_t i = weft::kMaxBlockThreads; i > 0; i--) free_.push_back(begin + (i - 1) * kStackBytes);
+    for (size_t i = weft::kMaxBlockThreads; i > 0; i--) free_.push_back(begin + (i - 1) * kStackStride);
   }
   char* take() {
     char* stack = free_.back();
@@ -64,8 +68,7 @@ void resume(unsigned t) {
     thread.place = prepareFiber(thread.stack, kStackBytes, enterThread);
   }
   running.current = t;
-  running.threadIndex = {t % running.blockDim.x, t / running.blockDim.x % running.blockDim.y,
-                         t / running.blockDim.x / running.blockDim.y};
+  running.threadIndex = running.threadIndices[t];
   switchFiber(running.scheduler, thread.place);
   if (thread.wait == Wait::done) {
     stacks().give(thread.stack);
@@ -76,6 +79,8 @@ void resume(unsigned t) {
 // The lanes of a mask that are not done; `isMet`: all of them wait with that mask.
 struct Lanes {
   unsigned present = 0;
+  // Those that give something but 0.
+  unsigned nonzero = 0;
   bool isMet = true;
 };
 
@@ -85,6 +90,7 @@ Lanes lanesOf(unsigned first, unsigned mask) {
     const Thread& thread = running.threads[first + lane];
     if ((mask >> lane & 1) == 0 || thread.wait == Wait::done) continue;
     lanes.present |= 1U << lane;
+    lanes.nonzero |= static_cast<unsigned>(thread.given != 0) << lane;
     lanes.isMet &= thread.wait == Wait::warp && thread.mask == mask;
   }
   return lanes;
@@ -104,6 +110,7 @@ bool releaseWarp(unsigned first) {
       Thread& thread = running.threads[other];
       thread.wait = Wait::none;
       thread.present = lanes.present;
+      thread.nonzero = lanes.nonzero;
       thread.exchanged = thread.given;
     }
     released = true;
@@ -116,23 +123,28 @@ Pass runThreads(unsigned start, unsigned step) {
   const unsigned count = running.threadCount;
   unsigned t = start;
   bool awake = false;
-  for (unsigned k = 0; k < count; k++, t = (t + step) % count) {
-    if (running.threads[t].wait != Wait::none) continue;
-    resume(t);
-    awake |= running.threads[t].wait != Wait::asleep;
-    if (running.status != kSuccess) return Pass::stopped;
+  Thread* threads = running.threads.data();
+  for (unsigned k = 0; k < count; k++) {
+    if (threads[t].wait == Wait::none) {
+      resume(t);
+      awake |= threads[t].wait != Wait::asleep;
+      if (running.status != kSuccess) return Pass::stopped;
+    }
+    t += step;
+    if (t >= count) t -= count;
   }
-  unsigned done = 0, atBarrier = 0, asleep = 0;
+  unsigned done = 0, atBarrier = 0, atWarp = 0, asleep = 0;
   for (unsigned i = 0; i < count; i++) {
-    done += running.threads[i].wait == Wait::done;
-    atBarrier += running.threads[i].wait == Wait::block;
-    if (running.threads[i].wait != Wait::asleep) continue;
+    done += threads[i].wait == Wait::done;
+    atBarrier += threads[i].wait == Wait::block;
+    atWarp += threads[i].wait == Wait::warp;
+    if (threads[i].wait != Wait::asleep) continue;
     asleep++;
-    running.threads[i].wait = Wait::none;
+    threads[i].wait = Wait::none;
   }
   if (done == count) return Pass::finished;
   bool released = asleep > 0;
-  for (unsigned first = 0; first < count; first += kWarp) released |= releaseWarp(first);
+  for (unsigned first = 0; first < count && atWarp > 0; first += kWarp) released |= releaseWarp(first);
   // Blocks run one after the other: what no thread of this one does, none will.
   running.sleeps = awake ? 0 : running.sleeps + 1;
   if (running.sleeps > kMostSleeps) {
@@ -176,6 +188,10 @@ void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
   running.blockDim = spec.block;
   running.threadCount = static_cast<unsigned>(spec.block.count());
   running.threads.assign(running.threadCount, Thread{});
+  running.threadIndices.clear();
+  for (unsigned t = 0; t < running.threadCount; t++)
+    running.threadIndices.push_back(
+        {t % spec.block.x, t / spec.block.x % spec.block.y, t / spec.block.x / spec.block.y});
   running.warpBarriers.assign(running.threadCount, 0);
   running.memory = &memory;
   running.base = memory.base();
@@ -185,7 +201,7 @@ void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
   running.writeBits = memory.writeBits();
   running.pageFlags = memory.pageFlags();
   running.stacks = reinterpret_cast<uintptr_t>(stacks().begin);
-  running.stackBytes = weft::kMaxBlockThreads * kStackBytes;
+  running.stackBytes = weft::kMaxBlockThreads * kStackStride;
   running.staticShared.place(spec.staticShared, spec.staticSharedBytes);
   running.dynamicBytes.resize(spec.dynamicSharedBytes + kBlockAlignment);
   const auto start = reinterpret_cast<uintptr_t>(running.dynamicBytes.data());

@@ -160,9 +160,9 @@ std::string DeviceMemory::describe(Address address) const {
 }
 
 std::string DeviceMemory::problemWith(Address address, size_t byteLength, const char* verb) const {
-  const std::string what = std::string(verb) + " " + std::to_string(byteLength) + " bytes at ";
+  const auto what = [&] { return std::string(verb) + " " + std::to_string(byteLength) + " bytes at "; };
   if (!contains(address) || byteLength > span_ || !contains(address + byteLength - 1)) {
-    return what + describe(address);
+    return what() + describe(address);
   }
   const auto after = blocks_.upper_bound(address);
   if (after != blocks_.begin()) {
@@ -171,8 +171,8 @@ std::string DeviceMemory::problemWith(Address address, size_t byteLength, const 
   }
   const Byte* first = shadow_ + (address - base_);
   for (size_t i = 0; i < byteLength; i++) {
-    if (first[i] == Byte::freed) return what + "freed memory, " + describe(address + i);
-    if (first[i] == Byte::outside) return what + describe(address) + ", which ends before";
+    if (first[i] == Byte::freed) return what() + "freed memory, " + describe(address + i);
+    if (first[i] == Byte::outside) return what() + describe(address) + ", which ends before";
   }
   return {};
 }

@@ -25,8 +25,10 @@ struct Thread {
   // A value for the lanes of its warp that the mask names, which it waits for.
   uint64_t given = 0;
   unsigned mask = 0;
-  // The lanes that were there when the warp went on, and what this one gave them.
+  // The lanes that were there when the warp went on, those that gave something but 0, and what this one gave
+  // them.
   unsigned present = 0;
+  unsigned nonzero = 0;
   uint64_t exchanged = 0;
 };
 
@@ -38,6 +40,8 @@ struct Running {
   unsigned current = 0;
   FiberContext scheduler = nullptr;
   std::vector<Thread> threads;
+  // Of each thread of a block.
+  std::vector<Dim3> threadIndices;
   // Passes over the threads in a row in which all that ran slept.
   unsigned sleeps = 0;
   // Barriers of its warp that each thread has passed.
@@ -84,6 +88,7 @@ struct Running {
   std::string where() const;
 };
 
-extern Running running;
+// Hidden: found without a table of the library's.
+[[gnu::visibility("hidden")]] extern Running running;
 
 }  // namespace weft::sim
