@@ -62,7 +62,7 @@ function selected(x: Lazy): Lazy {
 }
 
 const clusters = (): Lazy[] => {
-  const [points, centers] = [randomMatrix(20_000, 8, 1), randomMatrix(16, 8, 2)];
+  const [points, centers] = [randomMatrix(8000, 8, 1), randomMatrix(16, 8, 2)];
   const distances = points.expandDims(1).sub(centers.expandDims(0)).square().sum(2);
   const labels = Array.from({ length: 16 }, (_, k) => k);
   const isIn = distances.argmin(1).expandDims(1).equal(labels).astype('float32');
@@ -71,22 +71,22 @@ const clusters = (): Lazy[] => {
 /** Values of several graphs, computed one after the other; the first needs most. */
 const segmented = (): Lazy =>
   withLevels(8, () => {
-    let x = randomMatrix(512, 512, 1)
+    let x = randomMatrix(192, 192, 1)
       .transpose()
-      .matmul(randomMatrix(512, 512, 2));
-    for (let k = 0; k < 40; k++)
+      .matmul(randomMatrix(192, 192, 2));
+    for (let k = 0; k < 20; k++)
       x = x
-        .slice([0, 256])
+        .slice([0, 96])
         .sum(0)
         .mul(0.5)
-        .add(randomMatrix(300, 512, k).mean(0))
+        .add(randomMatrix(110, 192, k).mean(0))
         .add(x);
     return x.sum();
   });
 /** Indices of a column are checked before: the ends of the indices need far less than the rows. */
 const lookedUp = (): Lazy =>
-  randomMatrix(2000, 64, 1)
-    .take(randomMatrix(3000, 1, 2).flatten().abs().mul(100).astype('int32').clip(0, 1999), 0)
+  randomMatrix(1000, 40, 1)
+    .take(randomMatrix(1500, 1, 2).flatten().abs().mul(100).astype('int32').clip(0, 999), 0)
     .transpose()
     .mul(2);
 /** Jobs that are planned in other ways where they do not fit, some of which need more than the whole. */

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/files.js';
 import { formats, mutate, mutateArrow } from './mutations.js';
 
 const folder = temporaryFolder();
-const numRuns = Number(process.env.WEFT_MUTATIONS ?? 1500);
+const numRuns = Number(process.env.WEFT_MUTATIONS ?? 1000);
 
 describe('a mutated file', () => {
   // One waits for threads and files while others go on.

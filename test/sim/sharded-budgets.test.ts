@@ -79,7 +79,7 @@ describe('the memory of several devices', () => {
 
   it.each([2, 3, 4, 5])('of %i is enough where a refusal names so much', (devices) => {
     for (let k = devices; k < WRITTEN_JOBS; k += 2 * MOST_DEVICES) {
-      const { results } = budgetJob(k, 1 / 2);
+      const { results } = budgetJob(k, 1 / 4);
       const least = leastBudgetOf(results, { devices });
       for (const memory of [1, least, 2 * least]) {
         for (const budgets of [{ memory }, { memory, hostMemory: 1 }]) {

@@ -21,7 +21,7 @@ import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProble
 
 setDevices([{ multiprocessors: 132 }]);
 
-const SCHEDULES = Number(process.env.WEFT_SIM_SCHEDULES ?? 30);
+const SCHEDULES = Number(process.env.WEFT_SIM_SCHEDULES ?? 16);
 const TIMINGS = ['late', 'random', 'eager'] as const;
 const UNKNOWN = 999;
 const CHAINS = 4;
