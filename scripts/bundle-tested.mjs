@@ -5,7 +5,8 @@
  * tests at it.
  *
  * Modules that Weft's index does not import, programs and threads of their own, are copied as they were compiled. Programs of
- * `dist/test` that tests start are copied to `dist/tested-programs`, where they import the same: `test/support/tested-program.ts`.
+ * `dist/test` that tests start are copied to `dist/tested-programs`, where they import the same, and the examples to
+ * `dist/tested-examples`: `test/support/tested-program.ts`.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
@@ -73,12 +74,16 @@ mkdirSync(join(tested, 'decoding'));
 writeFileSync(join(tested, 'decoding/worker.js'), "import '../../src/io/decoding/worker.js';\n");
 cpSync(join(compiled, 'inspect/dashboard/page'), join(tested, 'page'), { recursive: true });
 
-const programs = join(root, 'dist/tested-programs');
-rmSync(programs, { recursive: true, force: true });
-for (const program of readdirSync(join(root, 'dist/test'), { recursive: true, encoding: 'utf8' })) {
-  if (!program.endsWith('.js') || program.endsWith('.test.js')) continue;
-  const target = join(programs, program);
-  mkdirSync(dirname(target), { recursive: true });
-  const compiledText = readFileSync(join(root, 'dist/test', program), 'utf8');
-  writeFileSync(target, compiledText.replaceAll(/'((?:\.\.\/)+)src\//g, "'$1tested/"));
+for (const [from, to] of [
+  ['dist/test', 'dist/tested-programs'],
+  ['dist/examples', 'dist/tested-examples'],
+]) {
+  rmSync(join(root, to), { recursive: true, force: true });
+  for (const program of readdirSync(join(root, from), { recursive: true, encoding: 'utf8' })) {
+    if (!program.endsWith('.js') || program.endsWith('.test.js')) continue;
+    const target = join(root, to, program);
+    mkdirSync(dirname(target), { recursive: true });
+    const compiledText = readFileSync(join(root, from, program), 'utf8');
+    writeFileSync(target, compiledText.replaceAll(/'((?:\.\.\/)+)src\//g, "'$1tested/"));
+  }
 }

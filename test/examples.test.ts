@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readPng } from './support/png.js';
+import { testedExample } from './support/tested-program.js';
 
 function example(name: string, device = 'cpu', args: readonly string[] = []) {
-  const script = join('dist', 'examples', `${name}.js`);
+  const script = testedExample(`${name}.js`);
   return spawnSync(process.execPath, [script, '--device', device, ...args], { encoding: 'utf8' });
 }
 
