@@ -10,7 +10,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   'read-around':
     'Leave it: the second step reads several elements of the value for each of its own, as neighbours, and computing all of these again is estimated to take longer than these bytes.',
   'in-cache':
-    'Leave it: the value is small enough to stay in the cache that cores share until the second step reads it, so that panels would save no memory traffic; computing it again for each element that reads it would take longer.',
+    'Leave it: the value is small enough to stay in a cache until the second step reads it, so that panels would gain nothing; computing it again for each element that reads it would take longer.',
   'looked-up':
     'Leave it: the second step reads the value at places that depend on data, as in a table, which is computed once for all of them.',
   'domain-mismatch':

@@ -14,6 +14,7 @@ import {
   classOf,
   lineRateOf,
   memoryRateOf,
+  passedRateOf,
   sharedAmong,
   TAPE_RATES,
   type TapeRates,
@@ -46,27 +47,32 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   );
 }
 
-/** A kernel some of whose values pass through memory in panels, which stay in caches. */
-export interface InPanels {
+/** Values that pass from kernel to kernel: as a whole, or in panels. */
+export interface Passed {
   readonly panels: number;
-  readonly panelByteLength: number;
-  /** Bytes that it reads and writes of those values, in all panels together. */
+  /** Of a panel, with what several kernels read of it. */
+  readonly byteLength: number;
+  /** Bytes that a kernel reads and writes of those values, in all panels together. */
   readonly read: number;
   readonly written: number;
 }
 
-/** As `secondsOfTape`, of a kernel that runs panel by panel. */
-export function secondsInPanels(
-  kernel: Kernel,
-  { panels, panelByteLength, read, written }: InPanels,
-  rates: TapeRates,
-): number {
+/** As `secondsOfTape`, of a kernel that follows, or is followed by, others that use its values. */
+export function secondsAsWhole(kernel: Kernel, passed: Passed, rates: TapeRates): number {
+  return (
+    secondsOfTape(kernel, rates) + secondsBetween(passed, threadsOf(tallyOfKernel(kernel), rates), rates)
+  );
+}
+
+/** As `secondsAsWhole`, of a kernel that runs panel by panel. */
+export function secondsInPanels(kernel: Kernel, passed: Passed, rates: TapeRates): number {
+  const { panels, byteLength, read, written } = passed;
   const tally = tallyOfKernel(kernel);
   const threads = threadsOf(tally, rates);
   const moved = movedBy(kernel);
   const streamed = Math.max(0, moved.streamed - written);
   const around = memoryRateOf(rates, moved.held, threads);
-  const inside = memoryRateOf(rates, Math.min(moved.held, panelByteLength), threads);
+  const inside = memoryRateOf(rates, Math.min(moved.held, byteLength), threads);
   const past = sharedAmong(threads, rates) * rates.streamed * streamed;
   const moving =
     around.read * Math.max(0, moved.bytesRead - read) +
@@ -76,8 +82,13 @@ export function secondsInPanels(
     NOT_BESIDE * past;
   const working = workNanoseconds(kernel, tally, rates) / threads;
   const forks = (threads > 1 ? rates.fork : 0) * panels;
-  return NANOSECOND * (forks + Math.max(working + moving, past));
+  const alone = NANOSECOND * (forks + Math.max(working + moving, past));
+  return alone + secondsBetween(passed, threads, rates);
 }
+
+/** Beyond the time of each kernel alone, which finds its inputs where it left them the last time. */
+const secondsBetween = ({ byteLength, read, written }: Passed, threads: number, rates: TapeRates): number =>
+  (NANOSECOND * rates.slowness * passedRateOf(byteLength) * (read + written)) / threads;
 
 /** Threads that are busy all the time: three tasks take two threads as long as four would, and keep 1.5 of them busy. */
 export function threadsOf({ tasks, ofBlocks }: TapeTally, { threads }: TapeRates): number {

@@ -30,6 +30,7 @@ export function tapeWorks(source: Kernel): Works {
   const plan = planTape(source);
   const rows = rowsOf(plan, plan.loops.tiles);
   const pitches = pitchesOf(plan.kernel, keepsLanes(plan));
+  if (source.reduced.length === 0) return { rows, phases: [], phaseScratch: [], pitches };
   const inPhases = planPhases(source);
   const memory = phaseMemory(inPhases);
   if (rows.units === 0 || memory.units <= 1) return { rows, phases: [], phaseScratch: [], pitches };

@@ -53,7 +53,8 @@ export interface PanelChoice {
 export interface NeighbourChoice {
   readonly kernels: readonly KernelNeighbours[];
   readonly tiles: number;
-  /** Of the values' panels together, and moved from panel to panel. */
+  /** Of the values together with what several kernels read, of their panels, and moved from panel to panel. */
+  readonly byteLength: number;
   readonly panelByteLength: number;
   readonly carried: number;
 }
@@ -67,12 +68,17 @@ export interface KernelNeighbours {
 
 /** When and in what size values of stencils pass through memory in panels. */
 export interface NeighbourModel {
-  /** Sizes of panels, of which the first is taken that is better than the whole: larger ones move less along. */
+  /** Rising sizes of panels, of which the one is taken that is expected to take least time. */
   readonly byteLengths: readonly number[];
   /** Of values that are large enough. */
   readonly leastBytes: number;
-  /** Why they pass in panels; `undefined`: they do not. */
-  readonly choose: (choice: NeighbourChoice) => string | undefined;
+  readonly costOf: (choice: NeighbourChoice) => NeighbourCost;
+}
+
+/** The time of a chain in panels, and why its values pass so; without a reason, they do not. */
+export interface NeighbourCost {
+  readonly seconds: number;
+  readonly reason: string | undefined;
 }
 
 /** When and in what size products pass through memory in panels. */

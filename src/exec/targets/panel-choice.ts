@@ -4,14 +4,20 @@
  */
 
 import { unmeasuredRates } from '../../codegen/cpu/tape-rates.js';
-import { secondsInPanels, secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
+import { secondsAsWhole, secondsInPanels } from '../../codegen/cpu/tape-seconds.js';
 import { formatMicroseconds } from '../../graph/format.js';
 import { config } from '../../host/config.js';
 import { once } from '../../host/once.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { cpuInfo } from '../native/native.js';
-import type { NeighbourChoice, NeighbourModel, PanelChoice, PanelModel } from '../plan/device-model.js';
+import type {
+  NeighbourChoice,
+  NeighbourCost,
+  NeighbourModel,
+  PanelChoice,
+  PanelModel,
+} from '../plan/device-model.js';
 import type { KernelStep } from '../plan/plan.js';
 
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
@@ -19,6 +25,8 @@ const MULTIPROCESSORS = 132;
 /** Most of 50 MB of second-level cache: smaller panels leave cuBLAS too few blocks. */
 const CUDA_PANEL = 32 * 2 ** 20;
 const CPU_PANEL = 4 * 2 ** 20;
+/** Panels of what kernels pass to kernels: from so many bytes on, which the cores' own caches hold. */
+const LEAST_PASSED = 2 ** 20;
 /** Products of fewer panels stay in the cache as a whole, or nearly. */
 const LEAST_PANELS = 4;
 
@@ -47,7 +55,8 @@ function model(least: number, own: Omit<PanelModel, 'leastBytes'>): PanelModel |
   const leastBytes = LEAST_PANELS * (set ?? least);
   if (set === undefined) return { leastBytes, ...own };
   const choose = (): string => 'WEFT_PANEL_BYTES is set';
-  const neighbours = own.neighbours && { byteLengths: [set], leastBytes, choose };
+  const costOf = (): NeighbourCost => ({ seconds: 0, reason: choose() });
+  const neighbours = own.neighbours && { byteLengths: [set], leastBytes, costOf };
   return { ...own, leastBytes, bytesOf: () => set, choose, neighbours };
 }
 
@@ -67,22 +76,29 @@ export const cpuPanels = (): PanelModel | undefined =>
   });
 
 const NEIGHBOURS: NeighbourModel = {
-  byteLengths: [CPU_PANEL, 2 * CPU_PANEL],
-  leastBytes: LEAST_PANELS * CPU_PANEL,
-  choose: chooseAround,
+  byteLengths: [1, 2, 4, 8].map((count) => count * LEAST_PASSED),
+  leastBytes: LEAST_PANELS * LEAST_PASSED,
+  costOf: costAround,
 };
 
 /** By the predicted times of kernels, at rates that no measurement changes. */
-function chooseAround({ kernels, tiles, panelByteLength, carried }: NeighbourChoice): string | undefined {
+function costAround({
+  kernels,
+  tiles,
+  byteLength,
+  panelByteLength,
+  carried,
+}: NeighbourChoice): NeighbourCost {
   const rates = unmeasuredRates(cpuInfo().threads);
-  const whole = kernels.reduce((sum, { kernel }) => sum + secondsOfTape(kernel, rates), 0);
-  const passed = { panels: tiles, panelByteLength };
-  const inPanels = kernels.reduce(
-    (sum, { kernel, read, written }) => sum + secondsInPanels(kernel, { ...passed, read, written }, rates),
-    movedAlong(carried),
-  );
-  if (inPanels > WORTH_AROUND * whole) return undefined;
-  return `about ${formatMicroseconds(inPanels)}, as a whole ${formatMicroseconds(whole)}`;
+  const stored = { panels: 1, byteLength };
+  const inPanels = { panels: tiles, byteLength: panelByteLength };
+  let [whole, seconds] = [0, movedAlong(carried)];
+  for (const { kernel, read, written } of kernels) {
+    whole += secondsAsWhole(kernel, { ...stored, read, written }, rates);
+    seconds += secondsInPanels(kernel, { ...inPanels, read, written }, rates);
+  }
+  const text = `about ${formatMicroseconds(seconds)}, as a whole ${formatMicroseconds(whole)}`;
+  return { seconds, reason: seconds > WORTH_AROUND * whole ? undefined : text };
 }
 
 /** Of elements that one thread moves within a cache. */

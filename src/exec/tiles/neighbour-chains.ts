@@ -5,7 +5,7 @@
  *     t = blur x along rows         for each band of rows:   rows of t that are not there yet
  *     y = blur t along columns  →                            rows of y that these suffice for
  *
- * Called by `panels.ts`.
+ * Called by `neighbour-panels.ts`.
  */
 import type { KernelStep, Step } from '../plan/plan.js';
 import { buffersOf } from '../plan/step-buffers.js';

@@ -4,7 +4,7 @@
  *
  *     t = rows of x blurred; y = x + (x - columns of t blurred)     →    rows of x are read once, for t
  *
- * Called by `panels.ts`.
+ * Called by `neighbour-panels.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
 import { bytesByBuffer } from '../../fusion/kernel/traffic.js';

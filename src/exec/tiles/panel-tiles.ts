@@ -1,6 +1,7 @@
 /**
  * The tiles of a product that passes through memory panel by panel: ranges of its rows (or columns), and of the steps
- * behind it those units that read a panel and no more. Called by `panels.ts`.
+ * behind it those units that read a panel and no more. Called by `product-panels.ts` and
+ * `neighbour-panels.ts`.
  *
  *     t = a @ b of 16384 × 16384 float32, max(t, 1)   →   64 tiles: 256 rows of t, in 16 MiB that all of them use;
  *                                                         the units of the maxima that read these rows

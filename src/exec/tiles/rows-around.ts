@@ -5,7 +5,7 @@
  *     t[i] of n rows from rows i - 1 and i + 1 of x, around        rows -1 … n of t, from rows of x, around
  *     y[i] of n rows from rows i - 1 and i + 1 of t, around   →    y[i] from rows i - 1 and i + 1 of these
  *
- * Called by `panels.ts`.
+ * Called by `neighbour-panels.ts`.
  */
 import { affineLoadOf, affinesIn, loadsOf, mapLoads, sizesOf } from '../../fusion/kernel/algebra.js';
 import { rangeOf } from '../../fusion/kernel/boxes.js';
