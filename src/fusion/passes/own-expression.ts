@@ -48,12 +48,13 @@ const keptAxes = ({ axes }: Pick<GraphNodeOf<'reduce'>, 'axes'>, shape: Shape): 
  * A reduction that keeps a short axis, the last or the only one, as the join of a reduction for each of its elements, which are
  * one kernel: the distance of a pair is computed once for all coordinates, and what there is of a row once for all columns.
  */
-function inParts(id: number, most: number, editor: Editor): number {
+function inParts(id: number, editor: Editor): number {
   const { id: _, ...node } = keptLast(editor.node(id) as GraphNodeOf<'reduce'>, editor);
   const input = editor.node(node.inputs[0]!);
   const last = input.shape.length - 1;
   const length = input.shape[last]!;
-  if (node.axes.includes(last) || length > most || length === 1 || node.inputs.length > 1) return id;
+  if (node.axes.includes(last) || length > MAX_PAIR_TERMS || length === 1 || node.inputs.length > 1)
+    return id;
   const own = node.shape.length - 1;
   const parts = Array.from({ length }, (_, k) => {
     const starts = input.shape.map((_, axis) => (axis === last ? k : 0));
@@ -91,28 +92,33 @@ export interface Readers {
   readonly reducedAlike: Ids;
 }
 
+/** The part of an expression that is a reduction's own, or that of other reductions. */
+interface Found {
+  readonly nodes: Set<number>;
+  /** The short reductions in it. */
+  readonly short: Set<number>;
+  /** Whether one of them is there for every pair of rows. */
+  hasPairs: boolean;
+  /** Whether one is there for each row of which there are few results, written out here or before. */
+  hasRows: boolean;
+  /** Whether one was taken up because it is one of rows. */
+  tookRows: boolean;
+}
+
 /**
  * The expression of a reduction as far as it is its own, or that of other reductions, down to values in memory and those
  * that are needed for more.
  */
 export class OwnExpression {
-  /** The short reductions in it. */
-  readonly short = new Set<number>();
-  /** Whether one of them is there for every pair of rows. */
-  hasPairs = false;
-  /** Whether one is there for each row of which there are few results, written out here or before. */
-  hasRows = false;
   readonly #root: GraphNodeOf<'reduce'>;
   readonly #editor: Editor;
   readonly #costs: ElementCosts;
   readonly #graph: MutableGraph;
-  /** The results that share what is computed of a row, while short reductions of rows are searched for. */
-  #rows: RowResults | undefined;
-  /** Whether one was taken up for that. */
-  #tookRows = false;
+  #found: Found;
+  /** The results that share what is computed of a row; undefined: none does. */
+  readonly #rows: RowResults | undefined;
   /** The marks of the short ones. */
   #mark: Pick<GraphNodeOf<'reduce'>, 'unrolled' | 'together'> = { unrolled: true };
-  readonly #nodes = new Set<number>();
   readonly #made = new Map<number, number>();
 
   constructor(
@@ -126,30 +132,32 @@ export class OwnExpression {
     this.#editor = editor;
     this.#costs = costs;
     this.#graph = graph;
-    this.#rows = rowResultsOf(root, editor.node(root.inputs[0]!).shape);
-    this.#search(readers);
-    if (this.#rows === undefined || this.#takesRows(this.#rows)) return;
-    this.#rows = undefined;
-    this.hasRows = false;
-    if (!this.#tookRows) return;
-    this.hasPairs = false;
-    this.short.clear();
-    this.#nodes.clear();
-    this.#made.clear();
-    this.#search(readers);
+    const rows = rowResultsOf(root, editor.node(root.inputs[0]!).shape);
+    this.#found = this.#search(readers, rows);
+    if (rows !== undefined && this.#takesRows(rows)) {
+      this.#rows = rows;
+    } else if (this.#found.tookRows) {
+      this.#found = this.#search(readers, undefined);
+      this.#made.clear();
+    }
   }
 
   /** Whether values of rows are there that one kernel may compute. */
   #takesRows(rows: RowResults): boolean {
-    if (!this.hasRows || !areFewOps(this.#nodes, rows, this.#editor)) return false;
+    if (!this.#found.hasRows || !areFewOps(this.#found.nodes, rows, this.#editor)) return false;
     if (rows.results <= MOST_ALONG) return true;
     const written = this.#rewrite(this.#root.inputs[0]!);
     return readsColumns(written, this.#root.axes.at(-1)!, rows, this.#graph);
   }
 
+  /** Whether a kernel computes values of rows for what it reduces. */
+  get hasRows(): boolean {
+    return this.#rows !== undefined;
+  }
+
   /** Whether several results share values of a row. */
   get isTogether(): boolean {
-    return this.hasRows && this.#rows!.results > 1;
+    return this.#rows !== undefined && this.#rows.results > 1;
   }
 
   /** The rows that it reduces, where results share values of these. */
@@ -159,7 +167,7 @@ export class OwnExpression {
 
   /** The nodes that are computed with it. */
   get nodes(): readonly number[] {
-    return [...this.#nodes];
+    return [...this.#found.nodes];
   }
 
   /** The same where nobody reads its parts but itself. */
@@ -185,33 +193,44 @@ export class OwnExpression {
   }
 
   /** Whether both write the same short ones out. */
-  isLike({ short, hasPairs, hasRows }: OwnExpression): boolean {
-    const isSame = this.short.size === short.size && [...this.short].every((id) => short.has(id));
-    return isSame && this.hasPairs === hasPairs && this.hasRows === hasRows;
+  isLike(other: OwnExpression): boolean {
+    const [{ short, hasPairs }, found] = [this.#found, other.#found];
+    const isSame = short.size === found.short.size && [...short].every((id) => found.short.has(id));
+    return isSame && hasPairs === found.hasPairs && this.hasRows === other.hasRows;
   }
 
-  #search({ shared, reducedOnly, reducedAlike }: Readers): void {
+  /** `rows`: with the short reductions of rows that so many results share. */
+  #search({ shared, reducedOnly, reducedAlike }: Readers, rows: RowResults | undefined): Found {
+    const found: Found = {
+      nodes: new Set(),
+      short: new Set(),
+      hasPairs: false,
+      hasRows: false,
+      tookRows: false,
+    };
     const open = this.#root.inputs.map((id) => ({ id, isOwn: true }));
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const { id } = at;
       const isOwn = at.isOwn && !shared.has(id);
       const isTaken = isOwn || reducedOnly.has(id) || reducedAlike.has(id);
-      if (!isTaken || this.#nodes.has(id)) continue;
-      if (this.#nodes.size === MAX_NODES) {
-        this.short.clear();
-        this.hasRows = false;
-        return;
+      if (!isTaken || found.nodes.has(id)) continue;
+      if (found.nodes.size === MAX_NODES) {
+        found.short.clear();
+        found.hasRows = false;
+        break;
       }
       const node = this.#editor.node(id);
-      const isShort = this.#isOfRows(node) || this.#isShort(node, isOwn || reducedAlike.has(id));
+      const isShort =
+        this.#isOfRows(node, rows, found) || this.#isShort(node, isOwn || reducedAlike.has(id), found);
       if (!isShort && !isComputed(node)) continue;
-      this.#nodes.add(id);
-      if (isShort) this.short.add(id);
+      found.nodes.add(id);
+      if (isShort) found.short.add(id);
       for (const input of computedInputs(node)) open.push({ id: input, isOwn });
     }
+    return found;
   }
 
-  #isShort(node: GraphNode, isOwn: boolean): boolean {
+  #isShort(node: GraphNode, isOwn: boolean, found: Found): boolean {
     if (!isShortReduction(this.#graph, node)) return false;
     const input = this.#editor.node(node.inputs[0]!);
     const { shape } = this.#editor.node(this.#root.inputs[0]!);
@@ -219,20 +238,20 @@ export class OwnExpression {
     const isLarge = isOwn && sizeOfShape(input.shape) > sizeOfShape(shape);
     const isOfPairs = this.#isOfPairs(node, input);
     if (!isLarge && !isOfPairs) return false;
-    this.hasPairs ||= isOfPairs;
+    found.hasPairs ||= isOfPairs;
     return lengthOf(node, input) * (this.#costs.at(input.id) + 1) <= MAX_UNROLLED_COST;
   }
 
   /** Whether a short reduction is one of each row; notes whether results share it, or one that is written out. */
-  #isOfRows(node: GraphNode): boolean {
-    if (this.#rows === undefined || node.kind !== 'reduce') return false;
-    const count = valuesOfRow(node, this.#rows);
+  #isOfRows(node: GraphNode, rows: RowResults | undefined, found: Found): boolean {
+    if (rows === undefined || node.kind !== 'reduce') return false;
+    const count = valuesOfRow(node, rows);
     const isWritten = isUnrolled(node);
     const isPlace = isShortPlace(node, this.#editor.node(node.inputs[0]!));
     const isShort = isPlace || isShortReduction(this.#graph, node);
     if (count === 0 || !(isWritten || isShort)) return false;
-    if (areShared(count, this.#rows)) this.hasRows = true;
-    this.#tookRows ||= !isWritten;
+    if (areShared(count, rows)) found.hasRows = true;
+    found.tookRows ||= !isWritten;
     return !isWritten;
   }
 
@@ -249,13 +268,13 @@ export class OwnExpression {
       const { id: _, ...reduction } = this.#editor.node(unrolled) as GraphNodeOf<'reduce'>;
       return this.#editor.add({ ...reduction, together: true });
     }
-    return this.hasPairs && this.short.size > 0 ? inParts(unrolled, MAX_PAIR_TERMS, this.#editor) : unrolled;
+    return this.#found.hasPairs && this.#found.short.size > 0 ? inParts(unrolled, this.#editor) : unrolled;
   }
 
   /** The reduction of values that are computed with the short ones unrolled; itself where there are none. */
   unrolled(): number {
     const { id, ...root } = this.#root;
-    if (this.short.size === 0) return id;
+    if (this.#found.short.size === 0) return id;
     return this.#editor.add({ ...root, inputs: root.inputs.map((id) => this.#rewrite(id)) });
   }
 
@@ -267,7 +286,7 @@ export class OwnExpression {
 
   /** Recursion is as deep as the search, which is bounded. */
   #rewrite(id: number): number {
-    if (!this.#nodes.has(id)) return id;
+    if (!this.#found.nodes.has(id)) return id;
     const known = this.#made.get(id);
     if (known !== undefined) return known;
     const made = this.#remade(id);
@@ -277,7 +296,7 @@ export class OwnExpression {
 
   #remade(id: number): number {
     const { id: _, ...node } = this.#editor.node(id);
-    const isOne = this.short.has(id);
+    const isOne = this.#found.short.has(id);
     const inputs = node.inputs.map((input) => this.#rewrite(input));
     if (!isOne && inputs.every((input, k) => input === node.inputs[k])) return id;
     const made = this.#editor.add({ ...node, ...(isOne ? this.#mark : {}), inputs } as typeof node);
