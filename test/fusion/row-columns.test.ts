@@ -50,4 +50,38 @@ describe.each([
   ])('take up small maps: %s', (_, build) => {
     expect(kernelsOf(build(x([65_536, 8])))).toBe(1);
   });
+
+  /** Results that have an accumulator each in a kernel of all of them. */
+  const resultsTogether = (...results: Lazy[]): number => {
+    const { steps } = partitionOf(
+      results.map(({ expr }) => expr),
+      { passes, last: wholePasses },
+    );
+    return Math.max(...steps.map((step) => (step.kind === 'kernel' ? step.kernel.kernel.stores.length : 0)));
+  };
+  /** Sums of two columns by the places of the least of so many elements, for each of some parts of a row. */
+  const byPlaces = (parts: number, elements: number): Lazy => {
+    const places = x([65_536, parts, elements]).argmin(2).astype('float32');
+    return places
+      .slice(null, null, 'newaxis')
+      .mul(x([65_536, parts, 2]))
+      .sum(0);
+  };
+
+  it('are apart where their places would take too many ops', () => {
+    expect(resultsTogether(byPlaces(3, 8))).toBe(6);
+    expect(resultsTogether(byPlaces(12, 16))).toBeLessThan(24);
+  });
+
+  /** The largest shares of columns, of so many steps, and all that they are computed of. */
+  const largestShares = (steps: number): Lazy[] => {
+    let scores = x([65_536, 8]);
+    for (let k = 0; k < steps; k++) scores = scores.mul(0.5).add(k).tanh();
+    return [scores, scores.div(scores.sum(1, { keepdims: true })).max(0)];
+  };
+
+  it('are apart where what is stored for others would take too many ops', () => {
+    expect(resultsTogether(largestShares(2)[1]!)).toBe(8);
+    expect(resultsTogether(...largestShares(30))).toBeLessThan(8);
+  });
 });

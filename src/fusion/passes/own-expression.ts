@@ -144,10 +144,25 @@ export class OwnExpression {
 
   /** Whether values of rows are there that one kernel may compute. */
   #takesRows(rows: RowResults): boolean {
-    if (!this.#found.hasRows || !areFewOps(this.#found.nodes, rows, this.#editor)) return false;
+    const computed = this.#found.hasRows ? this.#computed() : undefined;
+    if (computed === undefined || !areFewOps(computed, rows, this.#editor)) return false;
     if (rows.results <= MOST_ALONG) return true;
     const written = this.#rewrite(this.#root.inputs[0]!);
     return readsColumns(written, this.#root.axes.at(-1)!, rows, this.#graph);
+  }
+
+  /** All that a kernel computes which takes up the short ones, whatever is stored for others; undefined: too much. */
+  #computed(): ReadonlySet<number> | undefined {
+    const found = new Set<number>();
+    const open = [...this.#root.inputs];
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      const node = this.#editor.node(id);
+      if (found.has(id) || !(this.#found.short.has(id) || isComputed(node))) continue;
+      if (found.size === MAX_NODES) return undefined;
+      found.add(id);
+      open.push(...computedInputs(node));
+    }
+    return found;
   }
 
   /** Whether a kernel computes values of rows for what it reduces. */

@@ -25,8 +25,9 @@ const MOST_RESULTS = 64;
 const LEAST_ROWS = 16;
 /** Results where what is read lies along the rows: a GPU has an accumulator for each element of a chunk of rows then. */
 export const MOST_ALONG = 16;
-/** Ops of a row, at most: half of what a kernel may hold. */
+/** Ops of a row, at most: half of what a kernel may hold; and those by which an element is compared for a place. */
 const MOST_ROW_OPS = 512;
+const OPS_OF_PLACE = 8;
 
 /** The rows of a reduction to few results, and how many results it has. */
 export interface RowResults {
@@ -70,6 +71,12 @@ export function readsColumns(id: number, inner: number, { rows }: RowResults, gr
   return columns > 0;
 }
 
+/** Ops of a short reduction that is written out. */
+function opsOfShort(node: GraphNodeOf<'reduce'>, read: GraphNode): number {
+  const isPlace = node.reduction === 'argmin' || node.reduction === 'argmax';
+  return lengthOf(node, read) * (isPlace ? OPS_OF_PLACE : 1);
+}
+
 /**
  * Whether so many ops of a row are fit for one kernel, which computes them whatever is stored for others: loops are not.
  * `nodes`: all that is computed of a row, once.
@@ -80,7 +87,7 @@ export function areFewOps(nodes: Iterable<number>, of: RowResults, editor: Edito
     const node = editor.node(id);
     if (node.kind === 'view') continue;
     if (node.kind === 'repeat' || node.kind === 'function') return false;
-    const terms = node.kind === 'reduce' ? lengthOf(node, editor.node(node.inputs[0]!)) : 1;
+    const terms = node.kind === 'reduce' ? opsOfShort(node, editor.node(node.inputs[0]!)) : 1;
     const size = sizeOfShape(node.shape);
     ops += terms * (size < of.rows ? Math.min(size, MOST_ROW_OPS) : size / of.rows);
     if (ops > MOST_ROW_OPS) return false;
