@@ -1,6 +1,7 @@
 /**
  * Extremes of zeros of both signs: -0 is less than 0, so that an extreme has one sign in any order, beside whatever is
- * computed with it: by ops, reductions of short and long rows and columns, and of running extremes.
+ * computed with it: by ops, reductions of short and long rows and columns, and of running extremes. Sums of negative zeros,
+ * which begin with 0, have the sign that NumPy gives them, whatever their number; products keep it.
  */
 import { describe, expect, it } from 'vitest';
 import { compute, type Lazy, lazy, type NDArray } from '../../src/index.js';
@@ -73,5 +74,30 @@ describe.each(devices)('zeros on %s', (device) => {
         }
       },
     );
+  });
+
+  it.each(['float32', 'float64', 'float16', 'complex64'] as const)('are added to 0, of %s', async (dtype) => {
+    for (const count of [1, 2, 40, 3000]) {
+      const x = lazy(new Float64Array(count).fill(-0)).astype(dtype);
+      const rows = x.reshape([1, count]);
+      const columns = x.reshape([count, 1]);
+      const sums = [x.sum(), x.mean(), rows.sum(0), rows.sum(1), columns.sum(1), columns.mean(1)];
+      const found = await compute(
+        sums.map((sum) => sum.real().astype('float64')),
+        { device },
+      );
+      for (const { data } of found) expect([...data].every((value) => Object.is(value, 0))).toBe(true);
+    }
+    const products = [
+      lazy([-0]).astype(dtype).prod(),
+      lazy([[-0], [-0]])
+        .astype(dtype)
+        .prod(1),
+    ];
+    const kept = await compute(
+      products.map((product) => product.real().astype('float64')),
+      { device },
+    );
+    for (const { data } of kept) expect([...data].every((value) => Object.is(value, -0))).toBe(true);
   });
 });

@@ -6,7 +6,7 @@
  *     reshape(reshape(x)), permute(permute(x)) …       →   one view     view that changes nothing → x
  *     any node of size 0                               →   an empty constant
  *     gather from 0 … n - 1                            →   its indices, in range
- *     reduction over axes of size 0                    →   its identity; over axes of size 1 → reshape(x)
+ *     reduction over axes of size 0                    →   its identity; over axes of size 1 → reshape(x), of a sum x + 0
  *
  * Not x * 0 (NaN), not x + 0 (-0 + 0 is 0).
  */
@@ -240,7 +240,7 @@ const trivialReduce: Rule = (node, editor) => {
   return count === 1 ? reduceOne(node, node.inputs[node.monoid?.part ?? 0]!, editor) : undefined;
 };
 
-/** A reduction of one element, which has no axis to walk. */
+/** A reduction of one element, which has no axis to walk. Sums begin with 0, so that one of -0 is 0. */
 function reduceOne(node: GraphNodeOf<'reduce'>, x: number, editor: Editor): number {
   switch (node.reduction) {
     case 'argmin':
@@ -265,6 +265,13 @@ function reduceOne(node: GraphNodeOf<'reduce'>, x: number, editor: Editor): numb
       const zero = editor.add({ kind: 'map', op: 'subtract', dtype, shape, inputs: [x, x] });
       const one = editor.add({ kind: 'map', op: 'exp', dtype, shape, inputs: [zero] });
       return editor.reshape(one, node.shape);
+    }
+    case 'sum': {
+      const { dtype, shape } = editor.node(x);
+      if (!isFloat(dtype) && !isComplex(dtype)) return editor.reshape(x, node.shape);
+      const zero = editor.constant(zeroOf(dtype), dtype, shape);
+      const sum = editor.add({ kind: 'map', op: 'add', dtype, shape, inputs: [x, zero] });
+      return editor.reshape(sum, node.shape);
     }
     default:
       return editor.reshape(x, node.shape);
