@@ -16,7 +16,7 @@ import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
 import { create } from '../kernel/instruction.js';
 import type { Affine } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
-import { isUnrolled } from '../passes/element-cost.js';
+import { computesAll, isUnrolled } from '../passes/element-cost.js';
 import { DistinctList } from '../passes/hash.js';
 import {
   broadcastMap,
@@ -64,7 +64,7 @@ export const isReduction = (node: GraphNode): node is GraphNodeOf<'reduce'> =>
 
 /** Whether one kernel has an accumulator for each result of a reduction. */
 export const isTogether = (node: GraphNode): node is GraphNodeOf<'reduce'> =>
-  isReduction(node) && node.together === true;
+  isReduction(node) && computesAll(node);
 
 /** Whether a node, where it is stored, is a join that is stored part by part. */
 export const isInParts = (node: GraphNode, inParts: ReadonlySet<number>): node is GraphNodeOf<'join'> =>

@@ -13,7 +13,7 @@
  */
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { isExactReduction } from '../../graph/reductions.js';
-import { isComputed } from '../passes/element-cost.js';
+import { computesAll, isComputed } from '../passes/element-cost.js';
 import { readsFromMemory } from '../passes/join-form.js';
 import { type LeafMap, LeafMaps } from './leaf-maps.js';
 import { isReadAlike } from './read-order.js';
@@ -48,7 +48,7 @@ export class OwnReadings {
     const input = nodeOf(this.#graph, root.inputs[0]!);
     if (!this.#hasValues) return NOTHING;
     // A row is read once for all results: as one array or another, its elements would be another number of loads.
-    if (root.together === true) return this.#allBelow(root);
+    if (computesAll(root)) return this.#allBelow(root);
     if (isExactReduction(root.reduction, input.dtype)) return NOTHING;
     let beside = readBy(root, this.#beside!);
     let values = this.#valuesOf(beside, []);

@@ -9,7 +9,7 @@
 import type { Shape } from '../../graph/expr.js';
 import { type Consumers, type GraphNode, type GraphNodeOf, sizeOfShape } from '../../graph/graph.js';
 import { sameShape } from '../../graph/shape.js';
-import { isElementwise, isUnrolled } from '../passes/element-cost.js';
+import { computesAll, isElementwise, isUnrolled } from '../passes/element-cost.js';
 import { readsFromMemory } from '../passes/join-form.js';
 
 /** Nodes with more use sites than this are never computed again at each; a view is computed nowhere. */
@@ -27,9 +27,6 @@ export interface UseSites {
 }
 
 const NOWHERE: UseSites = { frames: [], roots: [] };
-
-/** Whether the kernel of a node computes what it reads, whatever is stored for others (`own-reading.ts`). */
-const computesAll = (node: GraphNode): boolean => node.kind === 'reduce' && node.together === true;
 
 interface Broadcast {
   readonly from: Shape;

@@ -31,6 +31,9 @@ export const isComputed = (node: GraphNode): boolean =>
 export const isUnrolled = (node: GraphNode): node is GraphNodeOf<'reduce'> & { readonly unrolled: true } =>
   node.kind === 'reduce' && node.unrolled === true;
 
+/** Whether the kernel of a reduction computes all that it reads, whatever is stored for others (`row-results.ts`). */
+export const computesAll = (node: GraphNode): boolean => node.kind === 'reduce' && node.together === true;
+
 /** A gathered element costs what its line of memory does. */
 export const GATHER_COST = 32;
 /** A comparison, and a choice of one of two parts by it. */

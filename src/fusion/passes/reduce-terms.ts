@@ -27,7 +27,7 @@ import {
 } from '../../graph/reductions.js';
 import type { Slices } from '../../host/slices.js';
 import { NEVER_NEGATIVE_ZERO } from '../partition/unrolled.js';
-import { isUnrolled, lengthOf } from './element-cost.js';
+import { computesAll, isUnrolled, lengthOf } from './element-cost.js';
 import { isElementwise, JoinCuts } from './join-cuts.js';
 import { isInStretches } from './join-form.js';
 import { KeptReductions } from './kept-reductions.js';
@@ -86,7 +86,7 @@ function* written(graph: MutableGraph, which: ReadonlySet<ReductionName>): Slice
   };
   const kept = new KeptReductions();
   const write: Rule = (given, editor) => {
-    if (given.kind !== 'reduce' || isUnrolled(given) || given.together === true) return undefined;
+    if (given.kind !== 'reduce' || isUnrolled(given) || computesAll(given)) return undefined;
     const node = kept.writtenIn(given, editor);
     const axis =
       isOne(node) && node.batch === undefined ? axisOfTerms(node, cuts, editor, takesLong) : undefined;

@@ -7,6 +7,7 @@
  */
 import { type GraphNode, type MutableGraph, nodeOf } from '../../graph/graph.js';
 import type { Slices } from '../../host/slices.js';
+import { computesAll } from './element-cost.js';
 import { NodeTable } from './node-table.js';
 
 /** Nodes that are the same for several slices, once, over all of them: each element depends on its own slice alone. */
@@ -84,7 +85,7 @@ export class SliceClasses {
     nodes: NodeTable,
   ): void {
     const { id, inputs } = node;
-    if (!BATCHED.has(node.kind) || (node.kind === 'reduce' && node.together === true)) return;
+    if (!BATCHED.has(node.kind) || computesAll(node)) return;
     const slices = alike.get(id);
     const isAbove = inputs.some((input) => this.isAboveSlices(input));
     const isOneOfSeveral = slices !== undefined && slices.count > 1;
