@@ -45,6 +45,8 @@ const MOST_ROW_RESULTS = 96;
 /** Siblings that are compared with one kernel before it is left alone. */
 const MAX_SIBLINGS = 16;
 const MAX_ROUNDS = 8;
+/** Readers of an array that a later one is compared with, for why it is apart. */
+const MOST_COMPARED = 4;
 
 export class KernelGraph {
   readonly #graph = new TaskGraph();
@@ -234,8 +236,8 @@ export class KernelGraph {
   }
 
   /**
-   * Every array that several tasks read, with the reason why each later one is not one with the first. `isThere`: of their
-   * positions, those of tasks that the plan still has.
+   * Every array that several tasks read, with the reason why each later one is not one with an earlier one: with the first that it
+   * does not need, if any. `isThere`: of their positions, those of tasks that the plan still has.
    */
   sharedReads(isThere: (position: number) => boolean = () => true): SharedRead[] {
     const order = completed(this.#graph.order());
@@ -244,19 +246,23 @@ export class KernelGraph {
     return this.#graph.keys().flatMap((key): SharedRead[] => {
       const readers = [...this.#graph.readersOf(key)].filter(({ rank }) => isThere(rank));
       const [first, ...others] = readers.sort((a, b) => a.rank - b.rank);
-      return others.map((second) => ({
-        buffer: bufferName(key),
-        first: first!.rank,
-        second: second.rank,
-        reason: this.#whyApart(first!, second, key),
-      }));
+      return others.map((second, k) => {
+        const earlier = readers.slice(0, Math.min(k + 1, MOST_COMPARED));
+        const other = earlier.find((one) => !this.#areInTurn(one, second)) ?? first!;
+        const reason = this.#whyApart(other, second, key);
+        return { buffer: bufferName(key), first: other.rank, second: second.rank, reason };
+      });
     });
+  }
+
+  #areInTurn(a: TaskNode, b: TaskNode): boolean {
+    return this.#depends(a, b) || this.#depends(b, a);
   }
 
   /** Why two tasks that read one array are two. */
   #whyApart(a: TaskNode, b: TaskNode, key: BufferKey): Reason {
     if (isLoop(a) || isLoop(b)) return 'loop';
-    if (this.#depends(a, b) || this.#depends(b, a)) return 'needs-result';
+    if (this.#areInTurn(a, b)) return 'needs-result';
     if (a.kernel === undefined || b.kernel === undefined) return 'library-call';
     if (a.isApart || b.isApart) return 'sum-order';
     const [first, second] = [a.kernel.model, b.kernel.model];

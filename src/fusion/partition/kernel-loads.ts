@@ -124,13 +124,11 @@ export class KernelLoads {
     throw new MustStore(array.id);
   }
 
-  /** A reshape of a stored node reads its buffer as a line: no need to find the node's own coordinates. */
+  /** A reshape of an array in memory reads it as a line: no need to find the array's own coordinates, which may not be affine. */
   lineOfReshape(node: GraphNode, map: IndexMap): number | undefined {
     if (node.kind !== 'view' || node.view.type !== 'reshape') return undefined;
-    const input = nodeOf(this.#graph, node.inputs[0]!);
-    if (!this.isLoaded(input.id)) return undefined;
-    const { buffer } = this.#loadables.storedNode(input);
-    return this.load({ buffer, strides: denseStrides(node.shape), offset: 0 }, map);
+    const line = this.#reshaped(node);
+    return line && this.load(line, map);
   }
 
   /** Zero outside the bounds that a pad added. Loads see to that themselves. */

@@ -66,7 +66,8 @@ export function mergeVertically(
   if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length))
     return fail('broadcast-recompute');
   const full = matchRows(aligned);
-  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut);
+  if (full !== undefined) return joinOf(full, 'first', isLiveOut);
+  return fail(readsAlike(producer, consumer) ? 'needs-result' : 'broadcast-recompute');
 }
 
 /** Two kernels of results of whole rows, of which one takes up those of the other behind its own walk over the same rows. */
