@@ -112,11 +112,11 @@ ContractionStep::Precision readPrecision(const Fields& fields, DType dtype) {
 }
 
 // Rows of windows may be further apart than those of the buffer: their sweep checks them.
-std::vector<size_t> byteLengthsOf(const Program& program) {
-  std::vector<size_t> byteLengths;
-  for (const BufferSpec& buffer : program.buffers)
-    byteLengths.push_back(buffer.windowed ? SIZE_MAX : buffer.byteLength);
-  return byteLengths;
+ByteLengthOf byteLengthsOf(const Program& program) {
+  return [&program](int position) {
+    const BufferSpec& buffer = program.buffers[position];
+    return buffer.windowed ? SIZE_MAX : buffer.byteLength;
+  };
 }
 
 }  // namespace
@@ -184,7 +184,7 @@ std::string nameOf(const MatmulStep& step) {
          (step.epilogue ? " with an epilogue" : "");
 }
 
-void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field) {
+void checkExtents(const MatmulStep& step, const ByteLengthOf& byteLengthOf, const std::string& field) {
   const auto check = [&](const MatrixOperand& operand, int64_t rows, int64_t columns, DType dtype,
                          const char* name) {
     if (step.batch == 0 || rows == 0 || columns == 0) return;
@@ -199,7 +199,7 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
       extend(step.outer[axis], operand.outerStrides[axis]);
     extend(rows, operand.rowStride);
     extend(columns, operand.columnStride);
-    const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(dtype)];
+    const __int128 elements = byteLengthOf(operand.buffer) / kElementBytes[static_cast<int>(dtype)];
     if (low < 0 || high >= elements) values::reject(field + name, "inside its buffer");
   };
   check(step.a, step.m, step.k, step.dtype, ".a");
@@ -224,13 +224,12 @@ std::string nameOf(const ContractionStep& step) {
   return "contraction " + letters(step.left) + "," + letters(step.right) + "->" + letters(step.result);
 }
 
-void checkExtents(const ContractionStep& step, const std::vector<size_t>& byteLengths,
-                  const std::string& field) {
+void checkExtents(const ContractionStep& step, const ByteLengthOf& byteLengthOf, const std::string& field) {
   const auto check = [&](const TensorOperand& operand, const char* name) {
     __int128 last = operand.offset;
     for (size_t axis = 0; axis < operand.labels.size(); axis++)
       last += static_cast<__int128>(step.sizes[operand.labels[axis]] - 1) * operand.strides[axis];
-    const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(step.dtype)];
+    const __int128 elements = byteLengthOf(operand.buffer) / kElementBytes[static_cast<int>(step.dtype)];
     if (operand.offset < 0 || last >= elements) values::reject(field + name, "inside its buffer");
   };
   check(step.left, ".left");

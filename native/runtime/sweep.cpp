@@ -239,21 +239,21 @@ void readRanges(const Fields& fields, int64_t tiles, SweepBody& body) {
     body.ranges.push_back(rules[row % parts].read(table, row, item(field + " of tile ", row / parts)));
 }
 
-// Bytes of all buffers; of those with windows of several rows, from the first to the last element with rows
-// as far apart as in slots.
-std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
-  std::vector<size_t> byteLengths;
-  for (const BufferSpec& buffer : program.buffers) byteLengths.push_back(buffer.byteLength);
-  for (const SweepBuffer& buffer : sweep.buffers) {
-    size_t& byteLength = byteLengths[buffer.buffer];
-    for (const SweepWindow& window : buffer.windows) {
-      if (window.rows <= 1) continue;
-      const size_t most = std::numeric_limits<size_t>::max() / 2 / (buffer.slotPitch + 1);
-      byteLength = std::min(byteLength / window.pitch, most) * buffer.slotPitch + window.pitch;
-      break;
+// Bytes of buffers; of those with windows of several rows, from the first to the last element with rows as
+// far apart as in slots.
+ByteLengthOf byteLengthsOf(const Sweep& sweep, const Program& program) {
+  return [&](int position) {
+    const size_t byteLength = program.buffers[position].byteLength;
+    for (const SweepBuffer& buffer : sweep.buffers) {
+      if (buffer.buffer != position) continue;
+      for (const SweepWindow& window : buffer.windows) {
+        if (window.rows <= 1) continue;
+        const size_t most = std::numeric_limits<size_t>::max() / 2 / (buffer.slotPitch + 1);
+        return std::min(byteLength / window.pitch, most) * buffer.slotPitch + window.pitch;
+      }
     }
-  }
-  return byteLengths;
+    return byteLength;
+  };
 }
 
 // The tiles of a part are in a row.
