@@ -11,6 +11,7 @@ import type { StepList } from './step-list.js';
 
 /** The step list with its scans in one pass; undefined: it has none. */
 export function withOnePassScans(stepList: StepList): StepList | undefined {
+  if (!hasScan(stepList.steps)) return undefined;
   const readers = new Map<number, number>();
   const count = (steps: readonly Step[]): void => {
     for (const step of steps) {
@@ -44,6 +45,11 @@ export function withOnePassScans(stepList: StepList): StepList | undefined {
   const steps = joined(stepList.steps);
   return joins ? { ...stepList, steps } : undefined;
 }
+
+const hasScan = (steps: readonly Step[]): boolean =>
+  steps.some((step) =>
+    step.kind === 'loop' ? hasScan(step.body) : step.kind === 'call' && step.call === 'scan',
+  );
 
 const isRoutine = (step: Step): step is RoutineStep =>
   step.kind === 'call' && Object.hasOwn(ROUTINES, step.call);

@@ -8,7 +8,7 @@
  * any tile has; the size of panels depends on the steps alone, not on a budget. Called by `device-planner.ts`.
  */
 import type { Slices } from '../../host/slices.js';
-import type { DeviceModel } from '../plan/device-model.js';
+import type { DeviceModel, PanelModel } from '../plan/device-model.js';
 import type { DevicePlan } from '../plan/plan.js';
 import type { StepList } from '../plan/step-list.js';
 import { NeighbourPanels } from './neighbour-panels.js';
@@ -25,7 +25,7 @@ export function* planWithPanels(
   isNeeded: boolean,
 ): Slices<DevicePlan | undefined> {
   const { sweeps, panels } = model;
-  if (sweeps === undefined || panels === undefined) return undefined;
+  if (sweeps === undefined || panels === undefined || !hasLarge(stepList, panels)) return undefined;
   const plan = new PanelPlan(stepList, model, isNeeded);
   const products = new ProductPanels(plan, panels);
   const neighbours = panels.neighbours && new NeighbourPanels(plan, panels.neighbours);
@@ -36,3 +36,9 @@ export function* planWithPanels(
   }
   return yield* plan.plan();
 }
+
+/** Whether there is a value that may pass through memory in panels. */
+const hasLarge = ({ buffers }: StepList, { leastBytes, neighbours }: PanelModel): boolean => {
+  const least = Math.min(leastBytes, neighbours?.leastBytes ?? leastBytes);
+  return buffers.some(({ role, byteLength }) => role === 'temporary' && byteLength >= least);
+};

@@ -132,8 +132,9 @@ type Contraction = GraphNodeOf<'contract'>;
 /** The paths of the contractions of a graph with more than two operands, found before anything is changed. */
 function* searchedPaths(graph: MutableGraph): Slices<ReadonlyMap<number, ContractionPath>> {
   const paths = new Map<number, ContractionPath>();
-  for (const id of orderOf(graph)) {
-    const node = nodeOf(graph, id);
+  const order = orderOf(graph);
+  for (let k = 0; k < order.length; k++) {
+    const node = nodeOf(graph, order[k]!);
     if (node.kind !== 'contract' || node.inputs.length < 3) continue;
     const network = networkOf(node, (input) => nodeOf(graph, input).shape);
     const limit = elementLimit(byteLengthOf(node.dtype), node.memoryLimit);

@@ -12,7 +12,7 @@
  */
 import { type DType, isComplex, isFloat, isInteger, type Scalar } from '../../graph/dtype.js';
 import type { View } from '../../graph/expr.js';
-import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
+import type { GraphNode, GraphNodeOf, MutableGraph } from '../../graph/graph.js';
 import { reductionRow } from '../../graph/reductions.js';
 import type { ScalarTest } from '../../graph/runtime-scalar.js';
 import { sameShape } from '../../graph/shape.js';
@@ -43,9 +43,10 @@ const zeroOf = (dtype: DType): Scalar => {
   return isComplex(dtype) ? { re: 0, im: 0 } : 0;
 };
 
-const dropEmpty: Rule = (node, editor) => {
-  if (sizeOfShape(node.shape) !== 0) return undefined;
-  return editor.constant(zeroOf(node.dtype), node.dtype, node.shape);
+const dropEmpty: Rule = ({ shape, dtype }, editor) => {
+  for (let k = 0; k < shape.length; k++)
+    if (shape[k] === 0) return editor.constant(zeroOf(dtype), dtype, shape);
+  return undefined;
 };
 
 /** Small integers are the same in every dtype but bool and those without a sign. */

@@ -188,14 +188,15 @@ function batched(
   addend: StridedOperand | undefined,
 ): { batch: number; outer: readonly number[]; operands: readonly MatrixOperand[] } {
   const placed = addend === undefined ? [left, right, result] : [left, right, result, addend];
-  const ofFactors = [...batch.keys(), batch.length, batch.length + 1];
-  const ofResults = [...batchAxes, rowAxis, columnAxis];
-  const strides = placed.map((at, k) => (k < 2 ? ofFactors : ofResults).map((axis) => at.strides[axis]!));
   const { outer, inner } = batchAxesOf(
-    batch.map((size, axis) => ({ size, strides: strides.map((each) => each[axis]!) })),
+    batch.map((size, axis) => ({
+      size,
+      strides: placed.map(({ strides }, k) => strides[k < 2 ? axis : batchAxes[axis]!]!),
+    })),
   );
-  const operands = placed.map(({ buffer, offset }, k): MatrixOperand => {
-    const [rowStride, columnStride] = [strides[k]!.at(-2)!, strides[k]!.at(-1)!];
+  const operands = placed.map(({ buffer, offset, strides }, k): MatrixOperand => {
+    const rowStride = strides[k < 2 ? batch.length : rowAxis]!;
+    const columnStride = strides[k < 2 ? batch.length + 1 : columnAxis]!;
     const operand = { buffer, offset, batchStride: inner.strides[k]!, rowStride, columnStride };
     return outer.length === 0 ? operand : { ...operand, outerStrides: outer.map((axis) => axis.strides[k]!) };
   });
