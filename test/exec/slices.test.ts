@@ -54,7 +54,8 @@ describe('slices', () => {
     const cut = completed(counted(passesInSlices(graph)));
     const parts = completed(counted(partitionInSlices(cut)));
     expect(printed(cut, parts)).toBe(printed(whole, partition(whole)));
-    expect(pauses).toBeGreaterThan(100);
+    // A pause after some tens of nodes: each takes 10 to 40 µs.
+    expect(pauses).toBeGreaterThan(graph.nodes.length / 16);
   });
 
   it('let the event loop turn, and hand on results and errors', async () => {

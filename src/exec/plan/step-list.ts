@@ -27,7 +27,7 @@ import {
 } from '../../graph/graph.js';
 import { routineRow } from '../../graph/routines.js';
 import { InternalError } from '../../host/errors.js';
-import type { Slices } from '../../host/slices.js';
+import { Pace, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import type { StridedOperand } from '../calls/call-row.js';
 import { rowOf } from '../calls/table.js';
@@ -86,12 +86,20 @@ export function* stepListOf(
   model: LoweringModel,
 ): Slices<StepList> {
   const lowering = new Lowering(graph, sources, model);
+  const known = new Set<Kernel>();
+  const pace = new Pace(STEPS_OF_SLICE);
   for (const [at, step] of partition.steps.entries()) {
     lowering.add(step, at);
-    yield;
+    const isCheap = step.kind === 'call' || (step.kind === 'kernel' && known.has(step.kernel.kernel));
+    if (step.kind === 'kernel' && !isCheap) known.add(step.kernel.kernel);
+    pace.add(isCheap ? 1 : STEPS_OF_SLICE);
+    if (pace.isDue()) yield;
   }
   return lowering.finish();
 }
+
+/** Steps between pauses: each takes some 2 µs, but a GPU's schedules for a kernel, which are chosen once, up to 1 ms. */
+const STEPS_OF_SLICE = 64;
 
 /** A buffer by its key in a graph's partition, or by a name. */
 type LoweringKey = BufferKey | string;

@@ -11,7 +11,7 @@ import { costOf, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { config } from '../../host/config.js';
 import { once } from '../../host/once.js';
-import { completed, type Slices } from '../../host/slices.js';
+import { completed, Pace, type Slices } from '../../host/slices.js';
 import { SHORT_WORK } from '../../shared/layout.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
@@ -29,15 +29,21 @@ const AS_PREDICTED: Walks = new Map();
 export const cpuProgram = (plan: DevicePlan, walks?: Walks): ProgramSpec =>
   completed(cpuProgramInSlices(plan, walks));
 
+/** Steps between pauses, each of which takes some 1 µs; tapes that are encoded for one take up to 1 ms. */
+const STEPS_OF_SLICE = 64;
+
 /** As `cpuProgram`. */
 export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Slices<ProgramSpec> {
   const steps: StepSpec[] = [];
   const tapes = new ProgramTapes();
   const walked = walkedBy(walks);
   const whole: Encode = (kernel) => (walks.has(kernel) ? walked(kernel) : encodeFor(kernel, threads()));
+  const pace = new Pace(STEPS_OF_SLICE);
   for (const step of plan.steps) {
+    const known = tapes.all.length;
     steps.push(stepSpec(step, step.kind === 'kernel' ? whole : walked, tapes));
-    yield;
+    pace.add(tapes.all.length > known || step.kind === 'sweep' ? STEPS_OF_SLICE : 1);
+    if (pace.isDue()) yield;
   }
   const buffers = yield* bufferSpecsInSlices(plan);
   yield;

@@ -24,6 +24,7 @@ import { NeedsSplit } from './index-map.js';
 import { KernelDomain } from './kernel-domain.js';
 import { Loadables, MustStore } from './loadable.js';
 import { OwnReadings } from './own-reading.js';
+import { RecurringKernels } from './recurring-kernels.js';
 
 /** The axes of kernels, and their domain, which is made when asked for. */
 interface Axes {
@@ -47,6 +48,8 @@ export class KernelBuilder {
   readonly #domains = new DistinctList(hashOfAxes, sameAxes);
   readonly #readings: OwnReadings;
   #started = 0;
+  /** Kernels of nodes that are alike, which need not be built again. */
+  readonly recurring: RecurringKernels;
   /** Whether a reduction computes what is stored for it. */
   hasOwnReadings = false;
 
@@ -57,6 +60,7 @@ export class KernelBuilder {
     const [starts, kernels] = [new Int32Array(length), new Int32Array(length)];
     this.#values = { graph, stored, inParts, loadables, starts, kernels };
     this.#readings = new OwnReadings(graph, stored);
+    this.recurring = new RecurringKernels(graph, stored, inParts, loadables);
   }
 
   /** The kernel that computes `root`. Throws `MustStore`. */

@@ -2,7 +2,7 @@
  * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array;
  * and says why the others stay apart. Called by `partition.ts`.
  */
-import { completed, type Slices } from '../../host/slices.js';
+import { completed, Pace, type Slices } from '../../host/slices.js';
 import { affineLoadOf } from '../kernel/algebra.js';
 import { product } from '../kernel/kernel.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
@@ -47,12 +47,17 @@ const MAX_SIBLINGS = 16;
 const MAX_ROUNDS = 8;
 /** Readers of an array that a later one is compared with, for why it is apart. */
 const MOST_COMPARED = 4;
+/** Work between pauses, in instructions of kernels that are merged, which take up to 1 µs each. */
+const WORK_OF_SLICE = 1024;
+/** Of looking for a path between two tasks. */
+const WORK_OF_SEARCH = 16;
 
 export class KernelGraph {
   readonly #graph = new TaskGraph();
   readonly #outputs: ReadonlySet<BufferKey>;
   readonly #merges: MergedStructures;
   #searches = 0;
+  readonly #pace = new Pace(WORK_OF_SLICE);
 
   /** `structures`: those of the kernels. */
   constructor(outputs: ReadonlySet<BufferKey>, structures: Structures) {
@@ -86,7 +91,7 @@ export class KernelGraph {
     const order = yield* this.#graph.order();
     for (let rank = 0; rank < order.length; rank++) order[rank]!.rank = rank;
     for (const consumer of order) {
-      yield;
+      if (this.#pace.isDue()) yield;
       let task = consumer;
       for (let merged = this.#mergeProducer(task); merged !== undefined; merged = this.#mergeProducer(task)) {
         task = merged;
@@ -104,12 +109,13 @@ export class KernelGraph {
       const producer = this.#graph.writerOf(key);
       if (producer === undefined || producer.tried === search) continue; // one value read elsewhere keeps the two apart
       producer.tried = search;
-      if (consumer.apartFromProducers?.has(producer.number) === true) continue;
+      if (consumer.apartFromProducers?.includes(producer.number) === true) continue;
+      this.#pace.add(WORK_OF_SEARCH);
       const isApart =
         this.#obstacle(producer, consumer) !== undefined || !this.#merge(producer, consumer, key);
       if (isApart) {
-        consumer.apartFromProducers ??= new Set();
-        consumer.apartFromProducers.add(producer.number);
+        consumer.apartFromProducers ??= [];
+        consumer.apartFromProducers.push(producer.number);
         continue;
       }
       producer.rank = consumer.rank;
@@ -121,6 +127,7 @@ export class KernelGraph {
   /** Makes a task one with another, where their kernels fit. `key`: a value of the first that the other reads. */
   #merge(task: TaskNode, other: TaskNode, key?: BufferKey): boolean {
     const [kernel, added] = [task.kernel!, other.kernel!];
+    this.#pace.add(kernel.model.tape.length + added.model.tape.length);
     if (this.#merges.merge(kernel, added, key, this.#isLiveOut(task, other)) !== undefined) return false;
     this.#graph.merge(task, other, kernel);
     return true;
@@ -157,7 +164,7 @@ export class KernelGraph {
       const tried: TaskNode[] = [];
       for (const reader of [...readers].sort((a, b) => a.number - b.number)) {
         if (reader.kernel === undefined) continue;
-        yield;
+        if (this.#pace.isDue()) yield;
         if (this.#joinSibling(reader, tried)) changed = true;
         else tried.push(reader);
       }
@@ -170,13 +177,14 @@ export class KernelGraph {
     const first = Math.max(0, siblings.length - MAX_SIBLINGS);
     for (let k = first; k < siblings.length; k++) {
       const sibling = siblings[k]!;
-      if (task.apartFromSiblings?.has(sibling.number) === true) continue;
+      if (task.apartFromSiblings?.includes(sibling.number) === true) continue;
+      this.#pace.add(2 * WORK_OF_SEARCH);
       // The kernel that reduces more axes gives the domain.
       const moreReduced = sibling.kernel!.model.reduced.length >= task.kernel!.model.reduced.length;
       const [into, other] = moreReduced ? [sibling, task] : [task, sibling];
       if (!this.#mayJoin(into, other) || !this.#merge(into, other)) {
-        task.apartFromSiblings ??= new Set();
-        task.apartFromSiblings.add(sibling.number);
+        task.apartFromSiblings ??= [];
+        task.apartFromSiblings.push(sibling.number);
         continue;
       }
       into.level = Math.max(into.level, other.level);

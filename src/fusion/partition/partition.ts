@@ -18,7 +18,7 @@ import {
   storedNode,
   topologicalOrderInSlices,
 } from '../../graph/graph.js';
-import { completed, type Slices } from '../../host/slices.js';
+import { completed, Pace, type Slices } from '../../host/slices.js';
 import { PACKED_CHANNELS } from '../kernel/channels.js';
 import { type Kernel, sameNumbers } from '../kernel/kernel.js';
 import { ElementCosts } from '../passes/element-cost.js';
@@ -82,6 +82,11 @@ const KEEPS_ANY: KeepsOrder = () => true;
 
 /** Tasks of the task graph between pauses: each takes some 1 µs. */
 const TASKS_OF_SLICE = 256;
+/** Products between pauses: where each of their operands lies takes some 1 µs. */
+const PRODUCTS_OF_SLICE = 64;
+/** Instructions of kernels that are finished between pauses: each takes up to 3 µs. */
+const FINISHED_OF_SLICE = 512;
+const LEAST_FINISHED = 8;
 
 /**
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
@@ -109,13 +114,16 @@ export function* partitionInSlices(
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = yield* topologicalOrderInSlices(graph);
   yield;
-  const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
-  const routines = together(graph, order, 'call', routineKey);
-  const loops = together(graph, order, 'loop', ({ loop }) => loop.key);
+  const { contracts, calls: callNodes, loops: loopNodes, gathers } = nodesByKind(graph, order);
+  const routines = together(callNodes, routineKey);
+  const loops = together(loopNodes, ({ loop }) => loop.key);
   const outputs = new Set(graph.outputs);
   yield;
-  const wantedWhole = yield* operandsToStore(graph, contracts, isReadable);
-  for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
+  const factors = yield* factorsOf(graph, contracts, isReadable);
+  const wantedWhole = new Set<number>();
+  for (const [at, node] of contracts.entries())
+    for (let k = 0; k < node.inputs.length; k++) wantedWhole.add(factors[at]![k]?.node ?? node.inputs[k]!);
+  for (const node of gathers) addGathered(graph, node, wantedWhole);
   for (const [node] of [...routines, ...loops])
     for (const [k, id] of node!.inputs.entries())
       wantedWhole.add(placedOperand(graph, node!, k)?.node ?? storedNode(graph, id));
@@ -135,11 +143,13 @@ export function* partitionInSlices(
   });
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
-  for (const node of contracts) {
-    const located = node.inputs.map((id, k) => locate(graph, id, stored, readableBy(node, k, isReadable)));
+  for (const [at, node] of contracts.entries()) {
+    const located = node.inputs.map(
+      (id, k) => factors[at]![k] ?? storedFactor(graph, id, stored, readableBy(node, k, isReadable)),
+    );
     operands.set(node.id, located);
     calls.push({ nodes: [node], reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
-    yield;
+    if (at % PRODUCTS_OF_SLICE === PRODUCTS_OF_SLICE - 1) yield;
   }
   for (const nodes of routines) {
     const located = nodes[0]!.inputs.map(
@@ -163,13 +173,15 @@ export function* partitionInSlices(
     );
     const steps: FusedStep[] = [];
     const lowering = new KernelLowering(channels);
+    const pace = new Pace(FINISHED_OF_SLICE);
     const known = apart.size;
     for (const task of yield* kernels.tasks()) {
       const step = finish(task, lowering, operands, { isReadable, channels, keepsOrder });
       steps.push(step);
       if (step.kind === 'kernel' && step.kernel.kernel.reduced.length > 0 && !keepsOrder(step.kernel.kernel))
         for (const id of step.nodes) if (isReduction(nodeOf(graph, id))) apart.add(id);
-      yield;
+      pace.add(finishingOf(task));
+      if (pace.isDue()) yield;
     }
     if (apart.size === known)
       return { steps, edges: () => kernels.edges(), sharedReads: (isThere) => kernels.sharedReads(isThere) };
@@ -211,6 +223,12 @@ function* mergedKernels(
   return kernels;
 }
 
+/** The work of finishing a task, in instructions: bodies of loops are partitioned then. */
+function finishingOf(task: Task): number {
+  if (task.kind === 'kernel') return LEAST_FINISHED + task.kernel.model.tape.length;
+  return task.nodes[0]!.kind === 'loop' ? FINISHED_OF_SLICE : LEAST_FINISHED;
+}
+
 const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'call' || kind === 'loop';
 
 interface TargetTraits {
@@ -250,43 +268,58 @@ function ascending(numbers: readonly number[]): number[] {
     if (at === once.length) {
       if (once[at - 1] !== number) once.push(number);
     } else if (once[at - 1] !== number) {
-      once.splice(at, 0, number);
+      for (let moved = once.push(number) - 1; moved > at; moved--) once[moved] = once[moved - 1]!;
+      once[at] = number;
     }
   }
   return once;
 }
 
+/** Nodes that are looked at by kind, in order. */
+interface NodesByKind {
+  readonly contracts: GraphNodeOf<'contract'>[];
+  readonly calls: GraphNodeOf<'call'>[];
+  readonly loops: GraphNodeOf<'loop'>[];
+  readonly gathers: GraphNodeOf<'gather'>[];
+}
+
+function nodesByKind(graph: Graph, order: readonly number[]): NodesByKind {
+  const found: NodesByKind = { contracts: [], calls: [], loops: [], gathers: [] };
+  for (let k = 0; k < order.length; k++) {
+    const node = nodeOf(graph, order[k]!);
+    if (node.kind === 'contract') found.contracts.push(node);
+    else if (node.kind === 'call') found.calls.push(node);
+    else if (node.kind === 'loop') found.loops.push(node);
+    else if (node.kind === 'gather') found.gathers.push(node);
+  }
+  return found;
+}
+
 /**
- * The nodes that matrix products read: the base below the operand's views where that works, else the operand; also where
- * a view is stored for others, since a library may sum in another order for operands that lie otherwise.
+ * The operands of matrix products, below views of them; undefined: one has to be stored itself. Also where a view is stored
+ * for others, since a library may sum in another order for operands that lie otherwise.
  */
-function* operandsToStore(
+function* factorsOf(
   graph: Graph,
   contracts: readonly GraphNodeOf<'contract'>[],
   isReadable: Readable,
-): Slices<Set<number>> {
-  const stored = new Set<number>();
-  for (const node of contracts) {
-    yield;
-    for (const [k, id] of node.inputs.entries()) {
-      const found = operandThroughViews(graph, id, undefined, readableBy(node, k, isReadable));
-      stored.add(found === undefined ? id : found.node);
-    }
+): Slices<(Operand | undefined)[][]> {
+  const factors: (Operand | undefined)[][] = [];
+  for (let at = 0; at < contracts.length; at++) {
+    if (at % PRODUCTS_OF_SLICE === 0) yield;
+    const node = contracts[at]!;
+    factors.push(
+      node.inputs.map((id, k) => operandThroughViews(graph, id, undefined, readableBy(node, k, isReadable))),
+    );
   }
-  return stored;
+  return factors;
 }
 
-/** The nodes whose values gathers read, below views. */
-function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
-  const arrays: number[] = [];
-  for (const id of order) {
-    const node = nodeOf(graph, id);
-    if (node.kind !== 'gather') continue;
-    let array = nodeOf(graph, node.inputs[0]!);
-    while (array.kind === 'view') array = nodeOf(graph, array.inputs[0]!);
-    if (array.kind !== 'source') arrays.push(array.id);
-  }
-  return arrays;
+/** Adds the node whose value a gather reads, below views. */
+function addGathered(graph: Graph, { inputs }: GraphNodeOf<'gather'>, stored: Set<number>): void {
+  let array = nodeOf(graph, inputs[0]!);
+  while (array.kind === 'view') array = nodeOf(graph, array.inputs[0]!);
+  if (array.kind !== 'source') stored.add(array.id);
 }
 
 /**
@@ -303,28 +336,20 @@ function readableBy(
   return isFurther ? asRows(output.indexOf(labels[0]!.at(-2)!)) : isReadable;
 }
 
-/** An operand's place; the operand is stored itself where it cannot be read through its views. */
-function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Readable): Operand {
-  const found = operandThroughViews(graph, id, undefined, isReadable);
-  if (found !== undefined) return found;
+/** The place of an operand that is stored itself. */
+function storedFactor(graph: Graph, id: number, stored: Set<number>, isReadable: Readable): Operand {
   stored.add(id);
   return operandThroughViews(graph, id, id, isReadable)!;
 }
 
-/** The loops or routines of a graph, each as the nodes of its results. `keyOf`: equal for those of one. */
-function together<Kind extends 'call' | 'loop'>(
-  graph: Graph,
-  order: readonly number[],
-  kind: Kind,
-  keyOf: (node: GraphNodeOf<Kind>) => string,
-): GraphNodeOf<Kind>[][] {
-  const found = new Map<string, GraphNodeOf<Kind>[]>();
-  for (const id of order) {
-    const node = nodeOf(graph, id);
-    if (node.kind !== kind) continue;
-    const own = node as GraphNodeOf<Kind>;
-    const key = `${node.inputs.join(' ')} ${keyOf(own)}`;
-    found.set(key, [...(found.get(key) ?? []), own]);
+/** Loops or routines, each as the nodes of its results. `keyOf`: equal for those of one. */
+function together<Node extends GraphNode>(nodes: readonly Node[], keyOf: (node: Node) => string): Node[][] {
+  const found = new Map<string, Node[]>();
+  for (const node of nodes) {
+    const key = `${node.inputs.join(' ')} ${keyOf(node)}`;
+    const known = found.get(key);
+    if (known === undefined) found.set(key, [node]);
+    else known.push(node);
   }
   return [...found.values()];
 }
@@ -364,6 +389,7 @@ function* buildAll(
 ): Slices<{ readonly kernels: readonly KernelInstance[]; readonly hasOwnReadings: boolean }> {
   const kernels: KernelInstance[] = [];
   const builder = new KernelBuilder(graph, stored, inParts);
+  const { recurring } = builder;
   yield;
   let spare = 0;
   let instructions = 0;
@@ -382,18 +408,31 @@ function* buildAll(
       waiting.pop();
       continue;
     }
+    if (instructions >= INSTRUCTIONS_OF_SLICE) {
+      instructions = 0;
+      yield;
+    }
     try {
+      const known = recurring.find(root);
+      if (known !== undefined) {
+        instructions++;
+        built.add(root);
+        waiting.pop();
+        kernels.push(known);
+        continue;
+      }
       const { kernel, nodes, origins } = yield* builder.build(root);
       instructions += kernel.tape.instructions.length;
-      if (instructions >= INSTRUCTIONS_OF_SLICE) {
-        instructions = 0;
-        yield;
-      }
       built.add(root);
       waiting.pop();
-      const isWhole = kernel.tape.instructions.length <= MAX_INSTRUCTIONS;
-      const pieces = isWhole ? [{ kernel, nodes }] : yield* splitKernel(fusedOf(kernel), origins, nextKey);
-      for (const piece of pieces) kernels.push(structures.instanceOf(piece.kernel, piece.nodes));
+      if (kernel.tape.instructions.length <= MAX_INSTRUCTIONS) {
+        const instance = structures.instanceOf(kernel, nodes);
+        recurring.note(instance);
+        kernels.push(instance);
+      } else {
+        for (const piece of yield* splitKernel(fusedOf(kernel), origins, nextKey))
+          kernels.push(structures.instanceOf(piece.kernel, piece.nodes));
+      }
     } catch (error) {
       if (!(error instanceof MustStore)) throw error;
       stored.add(error.node);

@@ -39,8 +39,8 @@ export class TaskNode {
   /** The search for a producer to merge with that tried this last. */
   tried = 0;
   /** Numbers of the tasks that this one does not merge with, as consumer or as sibling. */
-  apartFromProducers: Set<number> | undefined;
-  apartFromSiblings: Set<number> | undefined;
+  apartFromProducers: number[] | undefined;
+  apartFromSiblings: number[] | undefined;
 
   constructor(
     public kernel: KernelInstance | undefined,
@@ -62,6 +62,22 @@ export class TaskNode {
 const TASKS_OF_SLICE = 1024;
 
 const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
+
+/** Lists of up to so many tasks are sorted in place, which makes no memory. */
+const SHORT = 8;
+
+function sortNewestFirst(tasks: TaskNode[]): void {
+  if (tasks.length > SHORT) {
+    tasks.sort(newestFirst);
+    return;
+  }
+  for (let k = 1; k < tasks.length; k++) {
+    const task = tasks[k]!;
+    let at = k;
+    for (; at > 0 && tasks[at - 1]!.number < task.number; at--) tasks[at] = tasks[at - 1]!;
+    tasks[at] = task;
+  }
+}
 
 /** Tasks that a search for a path looks at before it takes two tasks to be connected. */
 const MAX_SEARCHED = 1000;
@@ -182,7 +198,7 @@ export class TaskGraph {
       released.length = 0;
       for (const key of task.writes)
         for (const next of this.#readers.get(key)!) if (--next.waiting === 0) released.push(next);
-      if (released.length > 1) released.sort(newestFirst);
+      if (released.length > 1) sortNewestFirst(released);
       for (let k = 0; k < released.length; k++) ready.push(released[k]!);
     }
     if (order.length < this.#tasks.size) throw new InternalError('kernels that wait for each other');

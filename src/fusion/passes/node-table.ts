@@ -48,7 +48,8 @@ function writeNode(to: Records, node: NodeContent): void {
   to.putAll(node.shape);
 }
 
-function writeData(to: Records, node: GraphNodeData): void {
+/** All of a node but its inputs, dtype and shape. */
+export function writeData(to: Records, node: GraphNodeData): void {
   to.put(numberOf(node.kind));
   switch (node.kind) {
     case 'source':
