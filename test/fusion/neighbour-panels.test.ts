@@ -112,6 +112,16 @@ describe('stencils of stencils', () => {
     expect(plan(results, { device }).peakBytes).toBeLessThan(20 * 2 ** 20);
   });
 
+  it('are no other than distances of all pairs that several reductions read', () => {
+    const points = placeholder([2000, 8], 'float32');
+    const distances = points.expandDims(1).sub(points.expandDims(0)).square().sum(-1);
+    const kernels = distances.mul(-0.5).exp();
+    const results = [kernels.sum(1), kernels.max(1)];
+    const { bytesRead, bytesWritten, edges: stored, readings } = explain(results, { device });
+    expect(bytesRead + bytesWritten).toBeLessThan(1.05 * bytesOf([points, ...results]));
+    expect([...stored, ...readings]).toEqual([]);
+  });
+
   it('say how large panels are, and why', () => {
     const text = String(explain([corners(image)], { device }));
     expect(text).toMatch(
