@@ -10,7 +10,7 @@ namespace {
 // the slots, and one that is got ready.
 constexpr int64_t kClaimedAhead = 4;
 // Between two looks at a device that has enough to do.
-constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(20);
+constexpr std::chrono::nanoseconds kTileNap = std::chrono::microseconds(20);
 
 bool isSame(const SweepWindow* held, const SweepWindow& window) {
   return held != nullptr && held->first == window.first && held->rowBytes == window.rowBytes &&
@@ -46,7 +46,7 @@ bool SweepRun::awaitDevice(int64_t place) {
   }
   while (!copies_->computed.isReached(before)) {
     checkCancelled(*run_.cancel);
-    nap(kNap);
+    nap(kTileNap);
   }
   return true;
 }

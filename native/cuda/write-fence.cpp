@@ -9,7 +9,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long to look without a pause; then in naps that short work hardly feels.
 constexpr std::chrono::nanoseconds kFenceSpin = std::chrono::milliseconds(2);
-constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(20);
+constexpr std::chrono::nanoseconds kFenceNap = std::chrono::microseconds(20);
 constexpr int kPausesBetweenLooks = 32;
 
 }  // namespace
@@ -36,7 +36,7 @@ void WriteFence::await(const CancelFlag& cancel) const {
     if (Clock::now() < spun) {
       for (int i = 0; i < kPausesBetweenLooks; i++) pause();
     } else {
-      nap(kNap);
+      nap(kFenceNap);
     }
   }
 }

@@ -32,7 +32,7 @@ constexpr size_t kPieceByteLength = size_t{4} << 20;
 constexpr size_t kReaders = 4;
 // Bytes that pass through memory at a time where states of a loop are copied from file to file: so few that
 // no budget counts them.
-constexpr size_t kCopiedByteLength = size_t{64} << 10;
+constexpr size_t kStagedByteLength = size_t{64} << 10;
 
 // In place, the rows of windows must lie as kernels expect them: as far apart as in a slot.
 bool liesAsInSlots(const SweepBuffer& buffer) {
@@ -303,7 +303,7 @@ void copyOutside(const HostView& from, const Outside& source, const HostView& to
     }
   };
   if (from.data != nullptr) return write(0, from.last, from.data);
-  std::vector<std::byte> piece(std::min(kCopiedByteLength, from.last));
+  std::vector<std::byte> piece(std::min(kStagedByteLength, from.last));
   for (size_t at = 0; at < from.last; at += piece.size()) {
     const size_t byteLength = std::min(piece.size(), from.last - at);
     source.source->read(at, byteLength, piece.data());
