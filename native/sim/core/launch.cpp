@@ -223,21 +223,6 @@ std::vector<uint64_t> orderOf(uint64_t count, std::mt19937_64& random) {
 
 }  // namespace
 
-void Running::wait(Wait reason) {
-  Thread& thread = threads[current];
-  thread.wait = reason;
-  switchFiber(thread.place, scheduler);
-}
-
-void Running::exchange(unsigned mask, uint64_t value) {
-  Thread& thread = threads[current];
-  if ((mask >> (current % kWarp) & 1) == 0)
-    stop(kLaunchFailed, "a warp function whose mask leaves out the lane that calls it");
-  thread.given = value;
-  thread.mask = mask;
-  wait(Wait::warp);
-}
-
 void Running::stop(int stopStatus, std::string what) {
   status = stopStatus;
   problem = std::move(what) + where();

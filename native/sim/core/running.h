@@ -9,6 +9,7 @@
 #include "core/launch.h"
 #include "core/memory.h"
 #include "core/shared-memory.h"
+#include "core/status.h"
 
 namespace weft::sim {
 
@@ -90,5 +91,21 @@ struct Running {
 
 // Hidden: found without a table of the library's.
 [[gnu::visibility("hidden")]] extern Running running;
+
+// Inline, as returns are what a processor does not foresee on another stack.
+inline void Running::wait(Wait reason) {
+  Thread& thread = threads[current];
+  thread.wait = reason;
+  switchFiber(thread.place, scheduler);
+}
+
+inline void Running::exchange(unsigned mask, uint64_t value) {
+  Thread& thread = threads[current];
+  if ((mask >> (current % kWarp) & 1) == 0)
+    stop(kLaunchFailed, "a warp function whose mask leaves out the lane that calls it");
+  thread.given = value;
+  thread.mask = mask;
+  wait(Wait::warp);
+}
 
 }  // namespace weft::sim
