@@ -39,24 +39,23 @@ function rowsRead(steps: readonly KernelStep[], values: ReadonlySet<number>): nu
     for (const { access } of loadsOf(kernel)) {
       if (!values.has(buffers[access.buffer]!)) continue;
       const { elementCount } = kernel.buffers[access.buffer]!;
-      const around = access.bounds.find(
-        (bound) => axisAround(bound, bound.size, elementCount / bound.size) !== undefined,
-      );
+      const around = access.bounds.find((bound) => isAround(bound, elementCount / bound.size));
       if (around !== undefined) return around.size;
     }
   return undefined;
 }
 
-/**
- * The axis of a domain that moves along the rows of an array, so many of so many elements each, by a bound around their ends;
- * undefined: none.
- */
-function axisAround({ strides, fold, size }: Bound, rows: number, elements: number): number | undefined {
-  if (fold?.mode !== 'wrap' || fold.stride !== elements || size !== rows) return undefined;
+/** The axis of a domain that moves along an array, one by one, by a bound around its ends; undefined: none. */
+function axisAround({ strides, fold }: Bound): number | undefined {
+  if (fold?.mode !== 'wrap') return undefined;
   const axis = strides.findIndex((stride) => stride !== 0);
   const isAlong = strides[axis] === 1 && strides.every((stride, k) => k === axis || stride === 0);
   return isAlong ? axis : undefined;
 }
+
+/** Whether a bound goes around the ends of rows of so many elements. */
+const isAround = (bound: Bound, elements: number): boolean =>
+  bound.fold?.stride === elements && axisAround(bound) !== undefined;
 
 /** An affine function without the part of some that it contains. */
 const without = (affine: Affine, parts: readonly Bound[]): Affine => {
@@ -139,9 +138,9 @@ class Torus {
 
   /** Whether a bound goes around for all of some rows: once, as code can. */
   #folds(bound: Bound, [first, last]: Span): boolean {
-    const { offset, size, fold } = bound;
+    const { offset, size } = bound;
     const isWithin = offset + first >= -size && offset + last <= 2 * size;
-    return fold !== undefined && axisAround(bound, this.#size, fold.stride) === 0 && isWithin;
+    return size === this.#size && axisAround(bound) === 0 && isWithin;
   }
 
   /** Adds the rows of values that a kernel reads, of its own ones where these go beyond. False: not in order. */
@@ -165,7 +164,7 @@ class Torus {
 
   #aroundOf({ bounds, buffer }: Access, kernel: Kernel): Bound | undefined {
     const elements = this.#elementsOf(kernel, buffer);
-    return bounds.find((bound) => axisAround(bound, this.#size, elements) !== undefined);
+    return bounds.find((bound) => bound.size === this.#size && isAround(bound, elements));
   }
 
   /** How an access moves along the rows of its array; undefined: in another way. */
@@ -175,7 +174,7 @@ class Torus {
       return undefined;
     const elements = this.#elementsOf(kernel, access.buffer);
     const around = this.#aroundOf(access, kernel);
-    const axis = around === undefined ? 0 : axisAround(around, this.#size, elements)!;
+    const axis = around === undefined ? 0 : axisAround(around)!;
     const { offset, strides } = without(access, bounds);
     if (strides[axis] !== (around === undefined ? elements : 0)) return undefined;
     let [low, high] = rangeOf({ offset, strides }, sizesOf(kernel).with(axis, 1));
