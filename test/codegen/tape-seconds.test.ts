@@ -232,9 +232,27 @@ describe('a predicted time', () => {
     expect(threadsOf(rows, unmeasuredRates(1))).toBe(1);
   });
 
-  it('weighs the ops of tasks by their costs', () => {
-    expect(tallyOf(map(30_000, 'abs')).tasks).toBe(1);
-    expect(tallyOf(map(30_000, 'gamma')).tasks).toBe(4);
+  /** A chain of four ops, of elements or of sums of rows. */
+  const chained = (rows: number, columns: number, sums: boolean): Kernel => {
+    const b = sums ? new KernelBuilder([rows], [columns]) : new KernelBuilder([rows, columns], []);
+    let x = b.load('float32', [columns, 1]);
+    for (const op of ['exp', 'abs', 'negative', 'tanh'] as const) x = b.map(op, x);
+    return b.store(sums ? b.reduce('sum', x) : x, sums ? [1, 0] : [columns, 1]).build();
+  };
+
+  // Counted by the addon's `workOfTile` for the same kernels; 2^17 of it are a task.
+  it.each([
+    ['light ops', map(30_000, 'abs'), 1],
+    ['light ops of many tiles', map(1 << 20, 'abs'), 32],
+    ['ops that are iterated', map(30_000, 'gamma'), 4],
+    ['functions', map(1 << 20, 'exp'), 43],
+    ['functions of float64', map(1 << 20, 'sin', 'float64'), 64],
+    ['a chain, with the step that ends it', chained(1, 19_968, false), 3],
+    ['sums of chains', chained(3000, 400, true), 167],
+    ['sums of rows', sum(2000, 300, [300, 1]), 11],
+    ['sums of columns', sum(300, 2000, [1, 300]), 2],
+  ] as const)('weighs instructions of tasks as the runtime does: %s', (_, kernel, tasks) => {
+    expect(tallyOf(kernel).tasks).toBe(tasks);
   });
 
   it('has results past the caches from the size on that is written so, and not in the bytes that caches hold', () => {

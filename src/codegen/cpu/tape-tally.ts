@@ -193,11 +193,11 @@ class Tally {
     const weightOfOp = (op: TapeOp): number => {
       if (op.kind === 'store') return 1;
       if (op.kind === 'chain') {
-        const { steps } = op.chain;
-        return Math.max(
-          steps.length,
-          steps.reduce((sum, { name }) => sum + weightOf(name), 0),
-        );
+        const { steps, reductions } = op.chain;
+        const ofSteps = steps.reduce((sum, { name }) => sum + weightOf(name), 0);
+        const ofReductions = reductions.map((position) => weightOfInstruction(kernel.tape[position]!));
+        // Behind the steps stands one that ends the chain.
+        return Math.max(steps.length + 1, ofSteps + ofReductions.reduce((sum, weight) => sum + weight, 0));
       }
       const fused = schedule.fusion.functions.get(op.value);
       return fused === undefined
