@@ -13,6 +13,11 @@ namespace {
 constexpr int kMostKeepers = 1024;
 std::atomic<int> keepers{0};
 
+constexpr int64_t kLineBytes = 64;
+// Bytes of a tile's results that are asked for before it is computed, at most: of more, hardware asks for
+// lines as they are written.
+constexpr int64_t kMostAskedBytes = 4096;
+
 }  // namespace
 
 IdleWorker::~IdleWorker() {
@@ -192,6 +197,7 @@ int64_t TapeWorker::lanesTogether(int64_t elements) const {
 void TapeWorker::runStarted() {
   const int64_t blocks = tape_.walkBlocks();
   const bool segmented = tape_.isSegmented();
+  if (!segmented) askForResults();
   for (size_t phase = 0; phase < tape_.walks.size(); phase++) {
     runRows(phase);
     if (segmented) {
@@ -210,6 +216,18 @@ void TapeWorker::runStarted() {
     finish(phase, several);
   }
   runRows(tape_.walks.size());
+}
+
+void TapeWorker::askForResults() const {
+  const Position at = rowsAt(tape_.walks.size());
+  for (const Instruction& i : tape_.rowSections.back()) {
+    const Affine& affine = i.access.affine;
+    if (i.code != Opcode::store || affine.mode != LaneMode::stride || affine.lane != 1) continue;
+    const int64_t bytes = rowLanes(at) * tape_.values[i.value].byteLength;
+    if (at.rows > 1 || bytes > kMostAskedBytes || job_->streams(i.access.buffer)) continue;
+    const char* const line = placeOf(i, at);
+    for (int64_t byte = 0; byte < bytes; byte += kLineBytes) __builtin_prefetch(line + byte, 1);
+  }
 }
 
 void TapeWorker::keepRow(int index, const Position& at) {

@@ -64,6 +64,10 @@ class TapeWorker {
   // Lanes of a block of so many elements in a row.
   int64_t lanesTogether(int64_t elements) const;
 
+  // Asks for the lines of memory that the results of a tile's reductions go to, which come while it is
+  // computed: those of the next tile lie elsewhere, so that hardware does not.
+  void askForResults() const;
+
   // Puts a row-level value that was left in a buffer where other threads look for it.
   void keepRow(int index, const Position& at);
 
