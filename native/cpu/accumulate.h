@@ -14,7 +14,9 @@
 // - merge<N>(a, b, o): lane l of a takes in lane l + o of b (which may be a), for N lanes.
 // - kFolds: there is a faster way to merge all lanes into one result, folded(node).
 // - kWhole: leaves of all their steps can stay in registers.
-// - runWhole(source, level, stride, leaves): takes one into the cascade.
+// - runWhole<Leaves>(source, level, stride, leaves): takes one leaf into the cascade, or kTogether, one
+// behind
+//   the other, which divides `leaves`: they meet in registers as they would in the cascade.
 // - ofNeighbours(x), of some: the elements of a whole chunk as one, neighbours first. Where lanes are
 // reduced,
 //   such elements are combined one after the other, in lane 0: products of every 64th element would overflow
@@ -95,9 +97,11 @@ struct Accumulation {
   }
 
   // One leaf for each accumulator goes into the cascade, like a carry into a binary counter.
-  static WEFT_ONCE void carry(ReduceState& s, int64_t a, Node& node) {
+  static void carry(ReduceState& s, int64_t a, Node& node) { carry(s, a, node, s.leaves); }
+  // `leaves`: those before it.
+  static WEFT_ONCE void carry(ReduceState& s, int64_t a, Node& node, int64_t leaves) {
     int64_t k = 0;
-    for (; (s.leaves >> k) & 1; k++) {
+    for (; (leaves >> k) & 1; k++) {
       Node& earlier = level(s, k, a);
       M::template merge<kChunk>(earlier, node, 0);
       node = earlier;
@@ -169,22 +173,37 @@ struct Accumulation {
     }
   }
 
-  // A leaf of kLeafSteps rows for each accumulator, in registers where all its lanes count.
-  static void wholeColumns(ReduceState& s, int64_t row, int64_t valid, const Operand* const* args) {
+  // Leaves that the next rows fill at once.
+  static int64_t leavesTogether(const ReduceState& s, int64_t steps) {
+    return s.leaves % M::kTogether == 0 && steps >= M::kTogether * kLeafSteps ? M::kTogether : 1;
+  }
+
+  // Leaves of kLeafSteps rows for each accumulator, in registers where all its lanes count.
+  static void wholeColumns(ReduceState& s, int64_t row, int64_t together, int64_t valid,
+                           const Operand* const* args) {
     for (int64_t a = 0; a < s.accumulators; a++) {
       const int64_t lanes = valid - a * kChunk;
       if (lanes >= kChunk) {
-        M::runWhole(alongRows(args, row, a, kLeafSteps), &level(s, 0, a), s.accumulators, s.leaves);
+        const From from = alongRows(args, row, a, kLeafSteps);
+        if (together == 1)
+          M::template runWhole<1>(from, &level(s, 0, a), s.accumulators, s.leaves);
+        else
+          M::template runWhole<M::kTogether>(from, &level(s, 0, a), s.accumulators, s.leaves);
         continue;
       }
-      Leaf leaf;
-      M::open(leaf);
-      for (int64_t k = 0; k < kLeafSteps && lanes > 0; k++) runPart(leaf, source(args, row + k, a), lanes);
-      Node node;
-      M::close(leaf, node);
-      carry(s, a, node);
+      for (int64_t leaf = 0; leaf < together; leaf++)
+        takePartOfColumns(s, row + leaf * kLeafSteps, a, lanes, s.leaves + leaf, args);
     }
-    s.leaves++;
+    s.leaves += together;
+  }
+  static void takePartOfColumns(ReduceState& s, int64_t row, int64_t a, int64_t lanes, int64_t leaves,
+                                const Operand* const* args) {
+    Leaf leaf;
+    M::open(leaf);
+    for (int64_t k = 0; k < kLeafSteps && lanes > 0; k++) runPart(leaf, source(args, row + k, a), lanes);
+    Node node;
+    M::close(leaf, node);
+    carry(s, a, node, leaves);
   }
 
   // Rows of which all columns of a block are read before the next ones are. Where they come from memory,
@@ -205,8 +224,10 @@ struct Accumulation {
     for (int64_t row = 0; row < n.rows;) {
       if constexpr (M::kWhole) {
         if (together == kLeafSteps && s.steps == 0 && n.rows - row >= kLeafSteps) {
-          wholeColumns(s, row, valid, args);
-          row += kLeafSteps;
+          // Of far rows all columns of a leaf are read before the next rows.
+          const int64_t leaves = args[0]->ahead.isInMemory ? 1 : leavesTogether(s, n.rows - row);
+          wholeColumns(s, row, leaves, valid, args);
+          row += leaves * kLeafSteps;
           continue;
         }
       }
@@ -247,7 +268,7 @@ struct Accumulation {
       for (int64_t c = 0; c < full;) {
         if constexpr (M::kWhole) {
           if (s.steps == 0 && full - c >= kLeafSteps) {
-            M::runWhole(alongChunks(args, row, c), &level(s, 0, 0), s.accumulators, s.leaves);
+            M::template runWhole<1>(alongChunks(args, row, c), &level(s, 0, 0), s.accumulators, s.leaves);
             s.leaves++;
             c += kLeafSteps;
             continue;

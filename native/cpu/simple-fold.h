@@ -154,13 +154,25 @@ struct Simple {
       for (int v = 0; v < kGroup; v++) storeVector(leaf.v + (g + v) * kWidth, acc[v]);
     }
   }
+  // Sums of what two values make are of blocks that stay in the caches.
+  static constexpr int64_t kTogether = IsBinary ? 4 : 1;
+
+  template <int64_t Leaves>
   static void runWhole(const From& from, Node* levels, int64_t stride, int64_t leaves) {
     for (int g = 0; g < kVectors; g += kGroup) {
       Vector<T> acc[kGroup];
-      clear(acc);
-      take(acc, from, g, kLeafSteps);
       Node* level = levels;
-      for (int64_t left = leaves; left & 1; left >>= 1) {
+      int64_t left = leaves;
+      if constexpr (Leaves == 1) {
+        clear(acc);
+        take(acc, from, g, kLeafSteps);
+      } else {
+        static_assert(Leaves == 4);
+        takeFourLeaves(acc, from, g);
+        level += 2 * stride;
+        left >>= 2;
+      }
+      for (; left & 1; left >>= 1) {
 #pragma GCC unroll 8
         for (int v = 0; v < kGroup; v++)
           acc[v] = Op::combine(loadVector(level->v + (g + v) * kWidth), acc[v]);
@@ -169,6 +181,31 @@ struct Simple {
 #pragma GCC unroll 8
       for (int v = 0; v < kGroup; v++) storeVector(level->v + (g + v) * kWidth, acc[v]);
     }
+  }
+  // Four leaves as one: the first with the second, the third with the fourth, then both pairs.
+  static inline __attribute__((always_inline)) void takeFourLeaves(Vector<T>* acc, From from, int first) {
+    Vector<T> earlier[kGroup], pair[kGroup];
+    clear(earlier);
+    clear(pair);
+#pragma GCC unroll 1
+    for (int leaf = 0; leaf < 4; leaf++) {
+      clear(acc);
+      take(acc, from, first, kLeafSteps);
+      if (leaf % 2 == 0) copy(earlier, acc);
+      if (leaf % 2 == 1) join(earlier, acc);
+      if (leaf == 1) copy(pair, acc);
+      from.x += kLeafSteps * from.stride;
+      if constexpr (IsBinary) from.index += kLeafSteps * from.indexStride;
+    }
+    join(pair, acc);
+  }
+  static inline __attribute__((always_inline)) void copy(Vector<T>* to, const Vector<T>* acc) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kGroup; v++) to[v] = acc[v];
+  }
+  static inline __attribute__((always_inline)) void join(const Vector<T>* earlier, Vector<T>* acc) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kGroup; v++) acc[v] = Op::combine(earlier[v], acc[v]);
   }
 
   // The last vector of `folded`, of a row of `steps` chunks.

@@ -193,8 +193,12 @@ struct Deviations {
   static constexpr int kVectors = kChunk / kLanes<T>;
   static constexpr int kGroup = kVectors < kMostVectors ? kVectors : kMostVectors;
 
+  static constexpr int64_t kTogether = 1;
+
   // As run and close of a leaf of all its steps, and its merges.
+  template <int64_t Leaves>
   static void runWhole(const Source<In>& from, Node* levels, int64_t stride, int64_t leaves) {
+    static_assert(Leaves == kTogether);
     for (int l = 0; l < kChunk; l += kGroup * kLanes<T>) {
       Vector<T> shift[kGroup], sum[kGroup], squares[kGroup];
       const T* x = parts(from.x) + l;

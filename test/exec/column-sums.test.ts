@@ -1,6 +1,6 @@
 /**
- * Sums of columns of arrays that the caches do not hold are read row by row where the rows lie side by side. They have the
- * bits of sums of computed elements, which are never read in place.
+ * Sums of columns of arrays that the caches do not hold are read row by row where the rows lie side by side; of what two values
+ * make, four leaves are added up in registers. They have the bits of sums of computed elements, of which neither is true.
  */
 import { describe, expect, it } from 'vitest';
 import { compute, type Lazy, lazy, type NDArray, random } from '../../src/index.js';
@@ -59,5 +59,30 @@ describe('columns of a large array', () => {
         .sum(0);
     const [large, small] = await compute([sumOf(rows), sumOf(50_000)], { device: 'cpu' });
     expect(Buffer.compare(bytesOf(large!), bytesOf(small!))).toBe(0);
+  });
+});
+
+describe('distances between points', () => {
+  it.each([
+    ['float32', 63],
+    ['float32', 64],
+    ['float32', 65],
+    ['float32', 128],
+    ['float32', 200],
+    ['float32', 448],
+    ['float64', 64],
+    ['float64', 321],
+  ] as const)('have the sums of stored differences: %s, %i coordinates', async (dtype, coordinates) => {
+    for (const count of [64, 100, 300]) {
+      const [x, y] = await compute(
+        [1, 2].map((seed) =>
+          random.normal(random.key(seed), [seed === 1 ? 20 : count, coordinates]).astype(dtype),
+        ),
+        { device: 'cpu' },
+      );
+      const apart = lazy(x!).expandDims(1).sub(lazy(y!).expandDims(0));
+      await expectSameBits(apart, (v, each) => each(v.square()).sum(-1));
+      await expectSameBits(apart, (v, each) => each(v.abs()).sum(-1));
+    }
   });
 });
