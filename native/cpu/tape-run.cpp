@@ -33,7 +33,11 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
   // Lanes of several tiles may be one block.
   const int64_t least = job.tape.isSeamless() ? count / (kLeastTasks * pool.size()) : 1;
   const int64_t grain = isAlone ? count : std::max<int64_t>({1, least, kTaskWork / workOfTile(job.tape)});
-  const int64_t tasks = (count + grain - 1) / grain;
+  const int64_t most = (count + grain - 1) / grain;
+  // Few tasks are of equally many tiles, and each thread has as many: of eight tiles, seven and one would
+  // take as long as by one thread.
+  const bool isEven = most < kLeastTasks * pool.size();
+  const int64_t tasks = isEven && most > pool.size() ? most / pool.size() * pool.size() : most;
   if (tasks <= 1) {
     const WorkerLease worker(job);
     worker->runTiles(tiles.first, tiles.last);
@@ -41,9 +45,11 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
     return;
   }
   TapeWorkers workers(job, pool.workers());
+  const auto firstOf = [&](int64_t task) {
+    return tiles.first + (isEven ? count * task / tasks : std::min(count, task * grain));
+  };
   const auto run = [&](int64_t task, int worker) {
-    const int64_t first = tiles.first + task * grain;
-    workers[worker].runTiles(first, std::min(tiles.last, first + grain));
+    workers[worker].runTiles(firstOf(task), firstOf(task + 1));
     job.tape.registry->streams().fence();
   };
   pool.parallelFor(tasks, run, workers.count(), Distribution::shares);

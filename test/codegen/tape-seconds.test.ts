@@ -230,6 +230,10 @@ describe('a predicted time', () => {
     expect(threadsOf(rows, unmeasuredRates(16))).toBeGreaterThan(15);
     expect(threadsOf(rows, unmeasuredRates(2))).toBe(2);
     expect(threadsOf(rows, unmeasuredRates(1))).toBe(1);
+    // Two tasks of eight tiles are of four each; of three tiles, of two and one.
+    const { ofBlocks: _, ...tiled } = tallyOf(map(1 << 20, 'exp'));
+    expect(threadsOf({ ...tiled, tasks: 2, tiles: 8 }, unmeasuredRates(2))).toBe(2);
+    expect(threadsOf({ ...tiled, tasks: 2, tiles: 3 }, unmeasuredRates(2))).toBe(1.5);
   });
 
   /** A chain of four ops, of elements or of sums of rows. */

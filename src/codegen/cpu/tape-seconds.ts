@@ -90,11 +90,11 @@ export function secondsInPanels(kernel: Kernel, passed: Passed, rates: TapeRates
 const secondsBetween = ({ byteLength, read, written }: Passed, threads: number, rates: TapeRates): number =>
   (NANOSECOND * rates.slowness * passedRateOf(byteLength) * (read + written)) / threads;
 
-/** Threads that are busy all the time: three tasks take two threads as long as four would, and keep 1.5 of them busy. */
-export function threadsOf({ tasks, ofBlocks }: TapeTally, { threads }: TapeRates): number {
+/** Threads that are busy all the time: three tiles take two threads as long as four would, and keep 1.5 of them busy. */
+export function threadsOf({ tasks, tiles, ofBlocks }: TapeTally, { threads }: TapeRates): number {
   const isSplit = ofBlocks !== undefined && threads > 1 && ofBlocks.tiles < TILES_OF_THREAD * threads;
-  const all = isSplit ? Math.max(tasks, ofBlocks.tasks) : tasks;
-  return all / Math.ceil(all / threads);
+  const all = isSplit ? Math.max(tasks, ofBlocks.tasks) : tiles;
+  return all / Math.ceil(all / Math.min(threads, isSplit ? all : tasks));
 }
 
 /** Of one thread: all that it does, and lines that are not in one stream. */

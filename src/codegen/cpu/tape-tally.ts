@@ -72,8 +72,9 @@ export interface TapeTally {
   readonly functions: ReadonlyMap<string, { readonly of: TalliedFunction; vectors: number }>;
   /** Lines of the caches that are not in one stream, and rows of them. */
   readonly lines: ReadonlyMap<LineRate, number>;
-  /** Pieces that threads can share: of tiles, at least one. */
+  /** Pieces that threads can share, and the tiles that these are of: at least one. */
   readonly tasks: number;
+  readonly tiles: number;
   /** Those of the blocks of tiles that have several, where there are as few tiles. */
   readonly ofBlocks?: { readonly tiles: number; readonly tasks: number } | undefined;
 }
@@ -112,6 +113,7 @@ function inTriangle(
   triangle: Triangle,
 ): TapeTally {
   const share = computedShare(kernel, triangle);
+  const pieces = Math.max(1, Math.floor(share * tasks));
   const scaled = <K>(counts: ReadonlyMap<K, number>): Map<K, number> =>
     new Map([...counts].map(([key, count]) => [key, share * count]));
   const { turned, copied } = movesOf(kernel, triangle);
@@ -124,7 +126,8 @@ function inTriangle(
       [...functions].map(([key, { of, vectors }]) => [key, { of, vectors: share * vectors }] as const),
     ),
     lines: scaled(lines),
-    tasks: Math.max(1, Math.floor(share * tasks)),
+    tasks: pieces,
+    tiles: pieces,
   };
 }
 
@@ -133,8 +136,9 @@ const tasksOf = (
   tiles: number,
   workOfTile: number,
   hasWalks: boolean,
-): Pick<TapeTally, 'tasks' | 'ofBlocks'> => ({
+): Pick<TapeTally, 'tasks' | 'tiles' | 'ofBlocks'> => ({
   tasks: Math.max(1, Math.ceil(tiles / Math.max(1, Math.floor(TASK_WORK / workOfTile)))),
+  tiles,
   ofBlocks: hasWalks ? { tiles, tasks: Math.floor((tiles * workOfTile) / TASK_WORK) } : undefined,
 });
 
