@@ -173,6 +173,18 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       expect(await differencesOf(ONCE_OF_ROLLS, 'ordinary', device)).toEqual([]);
     });
 
+    it('have them where a stencil on a torus is read by another, as a whole and through what is stored between', async () => {
+      const around = (x: Lazy, axis: number): Lazy => x.add(x.roll(1, axis)).add(x.roll(-1, axis)).div(3);
+      const first = around(toLazy(randomValues('float32', [40, 50], 1)), 0);
+      const apart = first.roll(2, 1).sub(first.roll(1, 0));
+      const turned = apart.transpose().mul(0.5);
+      const last = around(turned.sub(turned.sum(0).div(100)).transpose(), 1);
+      const results = [apart.var(1), last.var(), last.sum(1)];
+      const beside = await compute(results, { device });
+      for (const [k, result] of results.entries())
+        expect(beside[k]!.data).toEqual((await result.compute({ device })).data);
+    });
+
     it.each([
       [1, 0],
       [2, 1],

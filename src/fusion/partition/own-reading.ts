@@ -16,6 +16,7 @@ import { isExactReduction } from '../../graph/reductions.js';
 import { computesAll, isComputed } from '../passes/element-cost.js';
 import { readsFromMemory } from '../passes/join-form.js';
 import { type LeafMap, LeafMaps } from './leaf-maps.js';
+import { MustStore } from './loadable.js';
 import { isReadAlike } from './read-order.js';
 
 const NOTHING: ReadonlySet<number> = new Set();
@@ -40,7 +41,7 @@ export class OwnReadings {
   }
 
   /**
-   * The stored nodes that the kernel of a reduction computes itself: of several, one below the other, as many as it takes
+   * Throws `MustStore`. The stored nodes that the kernel of a reduction computes itself: of several, one below the other, as many as it takes
    * to read as alone. With all of them a chain of transposed values would be computed anew at each step.
    */
   of(root: GraphNodeOf<'reduce'>): ReadonlySet<number> {
@@ -58,7 +59,7 @@ export class OwnReadings {
     const computed = new Set<number>();
     for (let level = 0; !isReadAlike(root, input.shape, alone, beside); level++) {
       if (level === MOST_LEVELS || values.length === 0) return first;
-      for (const id of values) computed.add(id);
+      for (const id of values) if (!folded.has(id)) computed.add(id);
       beside = readBy(
         root,
         new LeafMaps(
@@ -68,7 +69,16 @@ export class OwnReadings {
       );
       values = this.#valuesOf(beside, []);
     }
+    if (computed.size > 0) this.#storeAll(beside, folded);
     return computed;
+  }
+
+  /** Throws `MustStore` for a value that is in memory alone and is read by some maps, until all are. */
+  #storeAll(maps: readonly LeafMap[], folded: ReadonlySet<number>): void {
+    for (const { leaf, split } of maps) {
+      if (split !== undefined) this.#storeAll(split, folded);
+      else if (folded.has(leaf) && !this.#stored.has(leaf)) throw new MustStore(leaf);
+    }
   }
 
   /** As a reduction reads alone; `folded`: values that are in memory then, too, for all that it computes of them. */
