@@ -95,7 +95,7 @@ export class KernelLoads {
 
   /** The memory that a gather reads its array from, and the map of the coordinates there. */
   #gathered(array: GraphNode, map: IndexMap, size: number): { at: Loadable; map: IndexMap } {
-    const line = this.#reshaped(array);
+    const line = this.isLoaded(array.id) ? undefined : this.#reshaped(array);
     if (line !== undefined) return { at: line, map };
     const found = belowViews(this.#graph, array, map, {
       sizes: [...this.#sizes, size],
@@ -107,10 +107,11 @@ export class KernelLoads {
 
   /** A reshape of an array that is in memory in C order: the same elements, with strides of its own. */
   #reshaped(array: GraphNode): Loadable | undefined {
-    let base = array;
-    while (base.kind === 'view' && base.view.type === 'reshape' && !this.isLoaded(base.id))
-      base = nodeOf(this.#graph, base.inputs[0]!);
-    if (base === array || (base.kind !== 'source' && !this.isLoaded(base.id))) return undefined;
+    const isReshape = (node: GraphNode): boolean => node.kind === 'view' && node.view.type === 'reshape';
+    if (!isReshape(array)) return undefined;
+    let base = nodeOf(this.#graph, array.inputs[0]!);
+    while (isReshape(base) && !this.isLoaded(base.id)) base = nodeOf(this.#graph, base.inputs[0]!);
+    if (base.kind !== 'source' && !this.isLoaded(base.id)) return undefined;
     const { buffer, strides, offset } = this.#loadable(base, array);
     const { shape } = base;
     const dense = denseStrides(shape);
@@ -126,7 +127,6 @@ export class KernelLoads {
 
   /** A reshape of an array in memory reads it as a line: no need to find the array's own coordinates, which may not be affine. */
   lineOfReshape(node: GraphNode, map: IndexMap): number | undefined {
-    if (node.kind !== 'view' || node.view.type !== 'reshape') return undefined;
     const line = this.#reshaped(node);
     return line && this.load(line, map);
   }

@@ -18,6 +18,7 @@ import {
   storedNode,
   topologicalOrderInSlices,
 } from '../../graph/graph.js';
+import { InternalError } from '../../host/errors.js';
 import { completed, Pace, type Slices } from '../../host/slices.js';
 import { PACKED_CHANNELS } from '../kernel/channels.js';
 import { type Kernel, sameNumbers } from '../kernel/kernel.js';
@@ -435,6 +436,9 @@ function* buildAll(
       }
     } catch (error) {
       if (!(error instanceof MustStore)) throw error;
+      // It would be asked for again and again.
+      if (built.has(error.node))
+        throw new InternalError(`%${root} cannot read %${error.node}, which is stored`);
       stored.add(error.node);
       waiting.push(error.node);
     }
