@@ -139,6 +139,14 @@ describe('stencils of stencils', () => {
     expect(stored.map(({ bytes }) => bytes > 0)).toContain(true);
   });
 
+  it('of 4 MiB pass as a whole where there are many steps, for each of which planning would look through all', () => {
+    const blurs = (count: number, ...shape: number[]): Lazy[] =>
+      Array.from({ length: count }, () => smooth(placeholder(shape, 'float32')));
+    expect(plan(blurs(32, 1000, 1200), { device }).sweeps).toHaveLength(32);
+    expect(plan(blurs(33, 1000, 1200), { device }).sweeps).toEqual([]);
+    expect(plan(blurs(33, 4000, 1200), { device }).sweeps).toHaveLength(33);
+  });
+
   it('say of small values that they stay in the cache, and how large those are that pass in panels', () => {
     const { edges: stored } = explain([smooth(placeholder([512, 512], 'float32'))], { device });
     expect(stored.map(({ reason, bytes }) => [reason, bytes])).toEqual([['in-cache', 2 * 4 * 512 * 512]]);

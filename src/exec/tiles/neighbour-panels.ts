@@ -15,6 +15,9 @@ import type { CutTask } from './sweep-cuts.js';
 
 /** Panels are planned one by one: of more than so many, larger ones are taken. */
 const MOST_PANELS = 32;
+/** For a place for a chain all steps are looked through: of more than so many, values have to be so many times as large. */
+const MANY_STEPS = 64;
+const LARGER = 4;
 
 /** The first tasks of the kernels of a chain, the steps that finish its reductions, and inputs that several tasks read. */
 interface Way {
@@ -44,8 +47,9 @@ export class NeighbourPanels {
   /** Computes kernels in panels that read what a kernel makes at neighbouring places, where that is better. */
   *look(step: Step): Slices<void> {
     if (step.kind !== 'kernel') return;
-    const { buffers, uses } = this.#plan;
-    for (const chain of neighbourChains(step, buffers, uses, this.#neighbours.leastBytes)) {
+    const { buffers, uses, stepCount, isNeeded } = this.#plan;
+    const larger = stepCount > MANY_STEPS && !isNeeded ? LARGER : 1;
+    for (const chain of neighbourChains(step, buffers, uses, larger * this.#neighbours.leastBytes)) {
       const place = this.#plan.isReadInBlocks(chain) ? undefined : this.#plan.placeOf(chain);
       if (place === undefined) continue;
       const steps = [chain.product, ...chain.followers];

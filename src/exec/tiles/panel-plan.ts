@@ -112,6 +112,10 @@ export class PanelPlan {
     return this.#buffers;
   }
 
+  get stepCount(): number {
+    return this.#stepList.steps.length;
+  }
+
   get uses(): StepUses {
     this.#uses ??= new StepUses(this.#items);
     return this.#uses;
