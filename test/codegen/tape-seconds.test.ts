@@ -226,12 +226,13 @@ describe('a predicted time', () => {
 
   it('shares the blocks of tiles that are fewer than four for each thread, as the runtime does', () => {
     const rows = tallyOf(sum(12, 2 ** 20, [2 ** 20, 1]));
-    expect(rows.ofBlocks?.tiles).toBe(12);
+    expect(rows.tiles).toBe(12);
+    expect(rows.tasksOfBlocks).toBeGreaterThan(0);
     expect(threadsOf(rows, unmeasuredRates(16))).toBeGreaterThan(15);
     expect(threadsOf(rows, unmeasuredRates(2))).toBe(2);
     expect(threadsOf(rows, unmeasuredRates(1))).toBe(1);
     // Two tasks of eight tiles are of four each; of three tiles, of two and one.
-    const { ofBlocks: _, ...tiled } = tallyOf(map(1 << 20, 'exp'));
+    const { tasksOfBlocks: _, ...tiled } = tallyOf(map(1 << 20, 'exp'));
     expect(threadsOf({ ...tiled, tasks: 2, tiles: 8 }, unmeasuredRates(2))).toBe(2);
     expect(threadsOf({ ...tiled, tasks: 2, tiles: 3 }, unmeasuredRates(2))).toBe(1.5);
   });

@@ -91,9 +91,9 @@ const secondsBetween = ({ byteLength, read, written }: Passed, threads: number, 
   (NANOSECOND * rates.slowness * passedRateOf(byteLength) * (read + written)) / threads;
 
 /** Threads that are busy all the time: three tiles take two threads as long as four would, and keep 1.5 of them busy. */
-export function threadsOf({ tasks, tiles, ofBlocks }: TapeTally, { threads }: TapeRates): number {
-  const isSplit = ofBlocks !== undefined && threads > 1 && ofBlocks.tiles < TILES_OF_THREAD * threads;
-  const all = isSplit ? Math.max(tasks, ofBlocks.tasks) : tiles;
+export function threadsOf({ tasks, tiles, tasksOfBlocks }: TapeTally, { threads }: TapeRates): number {
+  const isSplit = tasksOfBlocks !== undefined && threads > 1 && tiles < TILES_OF_THREAD * threads;
+  const all = isSplit ? Math.max(tasks, tasksOfBlocks) : tiles;
   return all / Math.ceil(all / Math.min(threads, isSplit ? all : tasks));
 }
 

@@ -75,8 +75,8 @@ export interface TapeTally {
   /** Pieces that threads can share, and the tiles that these are of: at least one. */
   readonly tasks: number;
   readonly tiles: number;
-  /** Those of the blocks of tiles that have several, where there are as few tiles. */
-  readonly ofBlocks?: { readonly tiles: number; readonly tasks: number } | undefined;
+  /** Pieces of the blocks of tiles that have several, where there are few tiles. */
+  readonly tasksOfBlocks?: number | undefined;
 }
 
 /** Bytes of a vector: tallies count in it, also where registers are narrower. */
@@ -136,10 +136,10 @@ const tasksOf = (
   tiles: number,
   workOfTile: number,
   hasWalks: boolean,
-): Pick<TapeTally, 'tasks' | 'tiles' | 'ofBlocks'> => ({
+): Pick<TapeTally, 'tasks' | 'tiles' | 'tasksOfBlocks'> => ({
   tasks: Math.max(1, Math.ceil(tiles / Math.max(1, Math.floor(TASK_WORK / workOfTile)))),
   tiles,
-  ofBlocks: hasWalks ? { tiles, tasks: Math.floor((tiles * workOfTile) / TASK_WORK) } : undefined,
+  tasksOfBlocks: hasWalks ? Math.floor((tiles * workOfTile) / TASK_WORK) : undefined,
 });
 
 class Tally {

@@ -10,9 +10,9 @@
 import { dtypeCode } from '../../graph/dtype.js';
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import type { Instruction } from '../kernel/kernel.js';
-import { HashChains, numberOf } from '../passes/hash.js';
+import { numberOf } from '../passes/hash.js';
 import { writeData } from '../passes/node-table.js';
-import { Records } from '../passes/records.js';
+import { RecordTable } from '../passes/record-table.js';
 import { nodeBufferKey } from './buffer-key.js';
 import type { KernelBuffer } from './fused-kernel.js';
 import { KernelInstance, type Structure } from './kernel-instance.js';
@@ -23,27 +23,6 @@ import { isBoundary } from './materialization.js';
 const MOST_NODES = 64;
 /** From so many kernels on they are compared only if at least half of them recurred. */
 const FIRST_KERNELS = 64;
-
-/** Records that differ, by number. */
-class RecordTable {
-  readonly records = new Records();
-  readonly #chains = new HashChains();
-  #count = 0;
-
-  /** The number of the open record, or of an equal one. */
-  close(): number {
-    const { records } = this;
-    const hash = records.hash();
-    for (let at = this.#chains.first(hash); at >= 0; at = this.#chains.next(at)) {
-      if (!records.repeats(at)) continue;
-      records.drop();
-      return at;
-    }
-    records.keep();
-    this.#chains.push(hash);
-    return this.#count++;
-  }
-}
 
 /** A kernel that was built, with its nodes, and those that its buffers hold, by their places from its root on. */
 interface Built {

@@ -9,34 +9,27 @@ import type { NodeBase, View } from '../../graph/expr.js';
 import type { GraphNodeData } from '../../graph/graph.js';
 import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { unreachable } from '../../host/errors.js';
-import { HashChains, numberOf } from './hash.js';
-import { Records } from './records.js';
+import { numberOf } from './hash.js';
+import { RecordTable } from './record-table.js';
+import type { Records } from './records.js';
 
 /** A node but for its id. */
 export type NodeContent = GraphNodeData & NodeBase & { readonly inputs: readonly number[] };
 
 export class NodeTable {
+  readonly #table = new RecordTable();
   /** Of the nodes that differ, in the order in which they were entered. */
-  readonly records = new Records();
+  readonly records = this.#table.records;
   /** By number of the record. */
   readonly #ids: number[] = [];
-  readonly #chains = new HashChains();
 
   /** The id that `node` was entered with, or `id`, under which it is entered then. */
   enter(node: NodeContent, id: number): number {
-    const { records } = this;
-    records.open();
-    writeNode(records, node);
-    const hash = records.hash();
-    for (let at = this.#chains.first(hash); at >= 0; at = this.#chains.next(at)) {
-      if (!records.repeats(at)) continue;
-      records.drop();
-      return this.#ids[at]!;
-    }
-    records.keep();
-    this.#ids.push(id);
-    this.#chains.push(hash);
-    return id;
+    this.records.open();
+    writeNode(this.records, node);
+    const at = this.#table.close();
+    if (at === this.#ids.length) this.#ids.push(id);
+    return this.#ids[at]!;
   }
 }
 
